@@ -36,7 +36,10 @@ export interface BackingSink<T extends ApiObject> {
   added(state: KeyedObject<T>): void;
   updated(previous: KeyedObject<T>, state: KeyedObject<T>): void;
   deleted(last: KeyedObject<T>): void;
-  /** Called when the backing has all objects, and again when any of them may have changed. */
+  /**
+   * Called when the backing has all objects, and each time when it has read all of them again, such as after a new
+   * list. The informer then fills its indexes again.
+   */
   open(): void;
 }
 

@@ -98,7 +98,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     return this.#snapshot !== undefined || this.#waiting.length > 0;
   }
 
-  /** Returns the next events in their order. At the end of the snapshot, it returns an empty list once. */
+  /** Returns the next events in their order. The list may be empty at the end of the snapshot. */
   #takeBatch(): readonly HandlerEvent<T>[] {
     if (this.#ahead.length > 0) return this.#ahead.splice(0, deliveriesPerTurn);
     if (this.#snapshot === undefined) return this.#waiting.splice(0, deliveriesPerTurn);

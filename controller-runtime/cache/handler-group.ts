@@ -6,7 +6,7 @@ import type { HandlerEvent, ObjectEvent } from './handler-event.ts';
 
 export interface HandlerGroupParts<T extends ApiObject> {
   readonly clock: Clock;
-  /** Called with each error that a handler throws. Must not throw. */
+  /** Called with each error that a handler throws or rejects with. Must not throw. */
   readonly report: (error: unknown) => void;
   /**
    * Returns an event for each object that exists at the time of the call: an addition for `initial`, or an update
@@ -49,7 +49,10 @@ export class HandlerGroup<T extends ApiObject> {
     return buffer;
   }
 
-  /** Gives all objects to the handlers. The informer calls this when the cache has all existing objects. */
+  /**
+   * Gives all objects to the handlers that have not received them yet, and starts the resyncs. The informer calls this
+   * when the cache has all existing objects.
+   */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -59,7 +62,7 @@ export class HandlerGroup<T extends ApiObject> {
     for (const member of this.#members) this.#begin(member, initial);
   }
 
-  /** Delivers a change to the handlers that have received the existing objects. */
+  /** Adds a change to the buffers of the handlers whose `isTold` is true. */
   push(event: ObjectEvent<T>): void {
     for (const { buffer, isTold } of this.#members) if (isTold) buffer.push(event);
   }

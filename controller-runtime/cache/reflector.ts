@@ -47,10 +47,7 @@ export class Reflector<T extends ApiObject> {
   readonly #sink: ReflectorSink<T>;
   readonly #delay: ReconnectDelay;
   #state: ReflectorState = { kind: 'listing' };
-  /**
-   * True when an event has arrived since the last list. If no event has arrived, a second 410 in a row counts as a
-   * failure.
-   */
+  /** False from a 410 until the next event arrives. Another 410 in this time counts as a failure. */
   #progress = true;
 
   constructor(parts: ReflectorParts<T>, sink: ReflectorSink<T>) {

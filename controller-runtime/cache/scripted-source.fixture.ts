@@ -19,7 +19,7 @@ export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
   readonly calls: string[] = [];
   /** The number of open watches. */
   active = 0;
-  /** Called at each list with the number of lists up to then. */
+  /** Called at each list with the number of lists so far, including this one. */
   onList: (count: number) => void = () => {};
   /** The response to lists that have no scripted response. If it is undefined, such a list rejects. */
   lastList: { readonly revision: string; readonly items: readonly Person[] } | undefined;

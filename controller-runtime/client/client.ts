@@ -29,8 +29,8 @@ export interface NamespaceOptions extends RequestOptions {
 
 export interface GetOptions extends NamespaceOptions {
   /**
-   * The required age of the state that is read: `0` allows any state, and a revision allows a state that is not older
-   * than this revision. When absent, the read is linearizable.
+   * How old the state that is read may be: `0` allows any state, and a revision allows a state that is not older than
+   * this revision. When absent, the read is linearizable.
    */
   readonly resourceVersion?: string;
 }
@@ -111,7 +111,7 @@ export interface PatchOptions extends WriteOptions {
 export interface ApplyOptions extends WriteOptions {
   /**
    * The name of the field manager, which becomes the owner of the applied fields: at most 128 printable characters. A
-   * field that it applied before and does not apply now is removed.
+   * field that this manager applied before and does not apply now is removed, unless another manager owns it.
    */
   readonly fieldManager: string;
   /**

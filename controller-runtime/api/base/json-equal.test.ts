@@ -38,7 +38,7 @@ describe('deepEqual', () => {
   });
 });
 
-/** Returns the value without a negative zero, which JSON text can contain and `JSON.parse` keeps. */
+/** Returns the value with 0 in place of each negative zero. (JSON text can contain -0, and `JSON.parse` keeps it.) */
 function normal(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -12,7 +12,10 @@ export interface LruCacheOptions<K, V> {
    * Default: 1 for each entry.
    */
   readonly sizeOf?: (value: V, key: K) => number;
-  /** Called with each value that is removed from the cache: dropped to make space, replaced, deleted or cleared. */
+  /**
+   * Called with each value that leaves the cache (dropped to make space, replaced, deleted or cleared), and with each
+   * value that is too large to be stored.
+   */
   readonly onRemove?: (value: V) => void;
 }
 
@@ -20,7 +23,7 @@ interface Node<K, V> {
   readonly key: K;
   value: V;
   size: number;
-  /** The neighbours in the order of last use: the entry used just before this one, and the entry used just after it. */
+  /** The neighbours in the order of last use: `older` was used just before this entry, and `newer` just after it. */
   older: Node<K, V> | undefined;
   newer: Node<K, V> | undefined;
 }

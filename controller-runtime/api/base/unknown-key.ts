@@ -26,7 +26,10 @@ export function nearestKey(key: string, known: readonly string[]): string | unde
   return best !== undefined && best.distance <= Math.min(maxDistance, best.each.length / 2) ? best.each : undefined;
 }
 
-/** Returns the Levenshtein distance: the number of insertions, deletions and replacements of one character. */
+/**
+ * Returns the Levenshtein distance: the smallest number of insertions, deletions and replacements of one character that
+ * turn `a` into `b`.
+ */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let index = 0; index < a.length; index += 1) {

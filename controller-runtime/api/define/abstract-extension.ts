@@ -2,8 +2,8 @@ import { apiVersionOf } from '../model/model.ts';
 import { readDeclaration } from './model-metadata.ts';
 import type { ApiObject, ObjectMeta } from '../object/object.ts';
 
-// A plugin may bring a second copy of this package. Between two copies, instanceof is false, but a symbol from the
-// global symbol registry is the same.
+// A plugin may bring a second copy of this package. For a class of the other copy, instanceof is false, but both copies
+// get the same symbol from the global symbol registry.
 const extensionSymbol: symbol = Symbol.for('homeostat.extension');
 
 /**

@@ -16,7 +16,7 @@ export interface DescriptorRules {
    * model may have any group that is not reserved.
    */
   readonly ownGroup?: string;
-  /** True for the service's own models, whose groups and plurals may be reserved. Default false. */
+  /** True for the service's own models, whose groups and plurals may be reserved ones. Default false. */
   readonly reservedAllowed?: boolean;
   /**
    * True for a model that was made from a stored definition. Its schemas were checked when the definition was written,

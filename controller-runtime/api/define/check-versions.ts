@@ -1,6 +1,9 @@
 import type { ModelDescriptor, ModelVersion } from '../model/model.ts';
 
-/** The maximum number of versions of a kind. More must be a mistake: even the oldest kinds have had only five. */
+/**
+ * The maximum number of versions of a kind. A larger number must be a mistake: even the oldest kinds of Kubernetes have
+ * had only five.
+ */
 const maxVersions = 64;
 
 // Properties that all versions of a kind share.

@@ -28,8 +28,8 @@ export class ClassComponents {
   }
 
   /**
-   * Adds the schema of a class, unless it was added before, and returns the schema's name. The name is known before the
-   * fields are read, so that a class may refer to itself.
+   * Adds the schema of a class, unless it was added before, and returns the schema's name. The name is stored before
+   * the fields are read, so that a class may refer to itself.
    */
   #add(cls: AnyClass, where: string): string {
     const name = schemaNameOf(cls);

@@ -146,6 +146,7 @@ interface Hoisted {
 
 /**
  * Moves the schema of spec or status to the named components, as if a class declared it, and returns a reference to it.
+ * Returns the schema itself for any other field, and for a schema without properties.
  */
 function hoist(components: Record<string, JsonSchema>, { kind, field, schema }: Hoisted): JsonSchema {
   if ((field !== 'spec' && field !== 'status') || schema.properties === undefined) return schema;

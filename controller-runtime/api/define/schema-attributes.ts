@@ -17,7 +17,7 @@ type Plain = Omit<JsonSchema, '$ref' | 'type' | 'items' | 'properties' | 'requir
  */
 export interface SchemaAttributes extends Plain {
   readonly type?: NonNullable<JsonSchema['type']> | ClassReference;
-  /** On a class: the name of its schema. Default: the name of the class. */
+  /** On a class: the name of its schema. Default: the kind of a model, or else the name of the class. */
   readonly name?: string;
   /** Rules in CEL about the value, which expressions read as `self`. Default none. */
   readonly rules?: readonly SchemaRule[];

@@ -7,9 +7,9 @@ import type { ApiObject } from '../object/object.ts';
 const noValues: readonly string[] = Object.freeze([]);
 
 /**
- * Makes an index with one value for each object (spec 2.8). undefined and null mean "no value". Values must be strings:
- * any other value causes a TypeError when the object is indexed. The compiler infers the parameter of `fn` from
- * `model`; errors contain the name of the model.
+ * Makes the function of an index with at most one value for each object (spec 2.8). undefined and null mean "no value".
+ * Values must be strings: any other value causes a TypeError when the object is indexed. The compiler infers the
+ * parameter of `fn` from `model`; errors contain the name of the model.
  */
 export function simpleAttribute<T extends ApiObject>(
   model: Model<T>,
@@ -26,9 +26,9 @@ export function simpleAttribute<T extends ApiObject>(
 }
 
 /**
- * Makes an index with a set of values for each object (spec 2.8). An absent set counts as the empty set. The values are
- * sorted by code point, without duplicates. When an object is indexed, a value that is not a string causes a TypeError,
- * and so does a string in place of a set.
+ * Makes the function of an index with a set of values for each object (spec 2.8). An absent set counts as the empty
+ * set. The values are sorted by code point, without duplicates. When an object is indexed, a value that is not a string
+ * causes a TypeError, and so does a string in place of a set.
  */
 export function multiValueAttribute<T extends ApiObject>(
   model: Model<T>,
@@ -50,7 +50,9 @@ export function multiValueAttribute<T extends ApiObject>(
   });
 }
 
-/** The two functions under the name that the specification gives them (spec 2.8). */
+/**
+ * `simpleAttribute` and `multiValueAttribute` as static methods of the class that the specification names (spec 2.8).
+ */
 export class IndexAttributeFactory {
   static readonly simpleAttribute: typeof simpleAttribute = simpleAttribute;
   static readonly multiValueAttribute: typeof multiValueAttribute = multiValueAttribute;

@@ -7,7 +7,8 @@ export type IndexedType = 'string' | 'date-time' | 'integer' | 'number' | 'boole
 export interface IndexEncoding {
   /**
    * Encodes a field's value.
-   * @throws TypeError for a value that does not have the type, RangeError for a value outside of its range.
+   * @throws TypeError for a value of another JavaScript type; RangeError for a value that the type does not allow, such
+   * as 1.5 for `integer`, or a malformed date-time.
    */
   readonly ofValue: (value: unknown) => string;
   /** Encodes a literal in a selector. @throws RangeError for a literal that is not a value of the type. */

@@ -16,8 +16,9 @@ interface Target {
 }
 
 /**
- * An index by field path such as `spec.age` or `spec.ports.number` (`ports` may be an array), encoded by the type in
- * the schema: numbers, booleans and date-times sort by their values, not as texts.
+ * Makes the function of an index by field path, such as `spec.age` or `spec.ports.number` (`ports` may be an array).
+ * The values are encoded by their type in the schema, so numbers, booleans and date-times sort by their values, not as
+ * texts.
  * @throws RangeError for a path that cannot have an index; its message has the reason.
  */
 export function pathAttribute<T extends ApiObject>(

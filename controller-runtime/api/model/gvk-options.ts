@@ -10,8 +10,8 @@ export interface ResourceOptions {
   /** The scope of the kind. Default `Cluster`. */
   readonly scope?: 'Cluster' | 'Namespaced';
   /**
-   * The form of the objects' names. Default `label`: names by spec 2.4. `subdomain` also allows dots, and `path` also
-   * dots and colons.
+   * The form of the objects' names. Default `label`: names by spec 2.4. `subdomain` also allows dots. `path` allows all
+   * printable ASCII characters but spaces, `/` and `%`.
    */
   readonly nameFormat?: NameFormat;
   /** Default: no subresource, so a write of the object also writes its status. */

@@ -2,9 +2,9 @@ import type { ApiObject } from '../object/object.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
 /**
- * The result of an index function for an object: the object's values, encoded as strings. The order of the strings by
- * code point is the sort order. The empty list means "no value": the object is not in the index, the unique rule does
- * not apply to it, and it comes last in a sort.
+ * The function of an index: it returns the values of an object, encoded as strings. The order of the strings by code
+ * point is the sort order. An empty list means "no value": the object is not in the index, the unique rule does not
+ * apply to it, and it comes last in a sort.
  */
 export interface IndexAttribute<T extends ApiObject = ApiObject> {
   /** True when an object may have several values. False for simpleAttribute, and for paths to scalars. */

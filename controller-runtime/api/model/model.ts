@@ -58,7 +58,8 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly scope: 'Cluster' | 'Namespaced';
   /**
    * The form of the objects' names. `label`: names by spec 2.4 without dots, the default. `subdomain`: names may also
-   * have dots, for kinds whose names are domains. `path`: names may also have dots and colons.
+   * have dots, for kinds whose names are domains. `path`: names may have all printable ASCII characters but spaces, `/`
+   * and `%`, for kinds whose names are divided by colons.
    */
   readonly nameFormat: NameFormat;
   /**
@@ -97,7 +98,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
 
 /**
  * The result of a conversion: the fields of an object. The server sets apiVersion and kind. In metadata, a conversion
- * can change only labels and annotations. If it leaves metadata out, nothing in it changes.
+ * can change only labels and annotations. If the result has no metadata, the metadata stays unchanged.
  */
 export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & Partial<ApiObject>;
 

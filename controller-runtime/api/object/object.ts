@@ -8,8 +8,8 @@ export interface OwnerReference {
   readonly name: string;
   readonly uid: string;
   /**
-   * True for the owner that manages the object; at most one owner of an object may have this. A change of the object
-   * causes a run for this owner.
+   * True for the owner that manages the object; at most one owner of an object may have this. When the object changes,
+   * each controller of the owner's kind that declares `owns` for the object's kind reconciles this owner.
    */
   readonly controller?: boolean;
   /** If true, a deletion of the owner in the foreground does not remove the owner before this object is deleted. */
@@ -41,7 +41,10 @@ export interface ManagedFieldsEntry {
  * replaced.
  */
 export interface ObjectMeta {
-  /** The name: at most 253 characters of lowercase letters, digits and hyphen (spec 2.4). Immutable. */
+  /**
+   * The name: at most 253 characters of lowercase letters, digits and hyphen (spec 2.4). A kind with another
+   * `nameFormat` allows more characters. Immutable.
+   */
   readonly name: string;
   /** Prefix of a generated name, used at creation when `name` is absent. */
   readonly generateName?: string;
@@ -60,7 +63,7 @@ export interface ObjectMeta {
   readonly resourceVersion: string;
   /**
    * Set by the server: 1 at creation, increased by 1 by each write that changes anything outside of metadata and
-   * status.
+   * status, and when the deletion begins.
    */
   readonly generation: number;
   /** Set by the server: the time of the creation in UTC (RFC 3339), in whole seconds. */

@@ -1,6 +1,6 @@
 /**
- * The uid or the revision that the stored object must have for a write to succeed. When the object has a different one,
- * the server refuses the write (409 Conflict).
+ * The uid and the revision that the stored object must have for a write to succeed; each may be absent. When the object
+ * has another uid or revision, the server refuses the write (409 Conflict).
  */
 export interface Preconditions {
   /** The expected metadata.uid. It differs when the object was deleted and created again with the same name. */

@@ -2,7 +2,8 @@ import type { ApiObject } from './object.ts';
 import type { Status } from '../errors/status.ts';
 
 /**
- * A change, as a watch delivers it. The object of a bookmark has only kind, apiVersion and metadata.resourceVersion.
+ * An event of a watch: a change, a bookmark or an error. The object of a bookmark has only apiVersion, kind,
+ * metadata.resourceVersion and, in some bookmarks, metadata.annotations.
  */
 export type WatchEvent<T extends ApiObject = ApiObject> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
@@ -30,7 +31,7 @@ export interface ObjectList<T extends ApiObject = ApiObject> {
   };
   /** The number of the page, from 1. */
   readonly page: number;
-  /** The number of items in a page; 0 when the list is not divided into pages. */
+  /** The maximum number of items in a page; 0 when the list is not divided into pages. */
   readonly size: number;
   /** The number of matches on all pages. */
   readonly total: number;

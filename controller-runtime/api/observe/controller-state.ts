@@ -22,7 +22,7 @@ export interface ControllerKey {
   readonly reasons?: readonly string[];
 }
 
-/** Median and 99th percentile of the durations of the last 512 runs, in milliseconds. */
+/** The median (`p50`) and the 99th percentile (`p99`) of the times of the last 512 runs, in milliseconds. */
 export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
@@ -45,7 +45,7 @@ export interface ControllerReport {
     readonly delayed: number;
     readonly parked: number;
     readonly paused: number;
-    /** The number of keys that failed at least once, and wait for the next attempt or for a change. */
+    /** The number of keys whose `attempts` is above 0. */
     readonly failing: number;
   };
   /**
@@ -59,8 +59,9 @@ export interface ControllerReport {
   readonly runs: Readonly<Record<string, number>>;
   /** The numbers of runs and of failed runs per second, over the last minute. */
   readonly rates: { readonly runs: number; readonly errors: number };
-  /** The durations of recent runs; absent before the first run. */
+  /** The times for which keys were ready before their runs began; absent before the first run. */
   readonly waitMs?: Percentiles;
+  /** The durations of the runs; absent before the first run. */
   readonly durationMs?: Percentiles;
   /** The reason why the controller can no longer reconcile keys. */
   readonly problem?: string;

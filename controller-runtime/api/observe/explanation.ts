@@ -3,7 +3,7 @@ import type { ControllerKey } from './controller-state.ts';
 import type { NamedObject } from './recorded-change.ts';
 import type { RunResult, RunTrigger } from './run.ts';
 
-/** A finalizer of an object that is being deleted, and the controller that has to remove it. */
+/** A finalizer of the object, and the controller that has to remove it. */
 export interface ExplainedFinalizer {
   readonly name: string;
   /** The controller that declares the finalizer; absent when no known controller does. */
@@ -47,7 +47,7 @@ export interface Explanation {
    * `Deleting`: the object is being deleted, and its finalizers prevent its removal. `Paused`: an annotation pauses its
    * controllers. `Failing`: a controller fails to reconcile it. `Behind`: its status is about an earlier generation.
    * `Ready`: its condition Ready is True. `NotReady`: its condition Ready is not True. `Reconciled`: it has no
-   * condition Ready, and no controller has work for it. `Unknown`: the state cannot be determined.
+   * condition Ready, and no controller has work for it at the moment. `Unknown`: the state cannot be determined.
    */
   readonly state: 'Deleting' | 'Paused' | 'Failing' | 'Behind' | 'NotReady' | 'Ready' | 'Reconciled' | 'Unknown';
   /** The state in one sentence. */

@@ -1,6 +1,6 @@
 import { deepEqual } from '../base/json-equal.ts';
 
-/** The content of an object at one time. Any field may be absent. */
+/** The content of an object at one time. All fields except metadata may be absent. */
 interface ObjectState {
   readonly metadata: object;
 }
@@ -26,8 +26,8 @@ const serverFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the fields that differ between two states of an object, without those that only the server sets. `from` or
- * `to` is absent when the field does not exist in that state.
+ * Returns the fields that differ between two states of an object, without the fields of metadata in `serverFields`.
+ * `from` or `to` is absent when the field does not exist in that state.
  */
 export function fieldChanges(before: ObjectState | undefined, after: ObjectState | undefined): readonly FieldChange[] {
   const changes: FieldChange[] = [];

@@ -1,7 +1,7 @@
 import { formatAge } from '../base/format-age.ts';
 import type { ControllerKey } from './controller-state.ts';
 
-/** True for a key whose last attempt did not succeed. */
+/** True for a key that is parked, or that has failed with an error and has not succeeded since. */
 export function isFailing(key: ControllerKey | undefined): boolean {
   return key !== undefined && (key.state === 'parked' || (key.attempts > 0 && key.lastError !== undefined));
 }

@@ -13,8 +13,8 @@ export function writerOf(object: ApiObject, previous?: ApiObject): string | unde
   const known = previous?.metadata.managedFields ?? [];
   const changed = entries.filter((entry) => !known.some((other) => other.time === entry.time && isSame(other, entry)));
   if (changed.length > 0) return onlyManager(changed);
-  // No entry has new fields, so the write changed only the values of fields: the writer is the manager of the entry
-  // with the latest time.
+  // No entry is new or has a new time. Probably, the writer's previous write was in the same second, so its entry has
+  // the latest time.
   const last = entries.reduce((time, entry) => (entry.time !== undefined && entry.time > time ? entry.time : time), '');
   const latest = entries.filter(({ time }) => time === last);
   const isOfStatus = previous !== undefined && changesStatusAlone(object, previous);

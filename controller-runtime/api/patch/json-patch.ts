@@ -9,13 +9,15 @@ const maxOperations = 10_000;
 
 /**
  * Returns the target with a JSON patch applied (RFC 6902), all operations or none; the target is never changed. Throws
- * ApiError BadRequest for a patch that is not a list of objects; Invalid for an unknown `op`, a failed test, a missing
- * path, a segment named `__proto__`, `constructor` or `prototype`, or a result that nests deeper than 64 levels;
- * RequestEntityTooLarge for more than 10,000 operations, 3 MiB of copies or a million visited nodes. The field of the
- * cause is `patch[<index of the operation>]`; its message contains the path.
+ * ApiError BadRequest for a patch that is not a list of objects; Invalid for an operation that is malformed or cannot
+ * be applied: for example, an unknown `op`, a failed test, a missing path, a segment named `__proto__`, `constructor`
+ * or `prototype`, or a result that nests deeper than 64 levels; RequestEntityTooLarge for more than 10,000 operations,
+ * 3 MiB of copies or a million visited nodes. The field of the cause is `patch[<index of the operation>]`; its message
+ * contains the path.
  *
- * These count as visited nodes: each segment of a pointer, each value that is compared or moved to a deeper level, each
- * value that is copied (as eight nodes), and every 100 elements of an array that are shifted.
+ * These count as visited nodes: each segment of a pointer, when it is parsed and each time it is followed; each node of
+ * a value that is added, put in place of another value, compared, or moved to a deeper level; each node of a value that
+ * `copy` copies (as eight nodes); and every 100 elements of an array that are shifted.
  */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations)) throw new ApiError('BadRequest', 'error decoding patch: a JSON patch is an array');

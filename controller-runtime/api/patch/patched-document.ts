@@ -50,8 +50,8 @@ export function patchTooLarge(limit: string): ApiError {
 }
 
 /**
- * A JSON pointer and its segments. The number of segments is at most two above the maximum depth of a document; a
- * longer pointer leads nowhere.
+ * A JSON pointer and its segments. Only its first 66 segments are kept, two more than the maximum depth of a document:
+ * a pointer with so many segments leads nowhere.
  */
 interface Pointer {
   readonly text: string;
@@ -146,7 +146,8 @@ export class PatchedDocument {
   }
 
   /**
-   * Adds a value at a path whose parent exists. The value must not be shared, because later operations may change it.
+   * Adds a value at a path whose parent exists. No other part of the document and no operation may contain the same
+   * object or array, because later operations may change it.
    */
   #add(path: Pointer, value: unknown): void {
     const { parent, last } = this.#locate(path);
@@ -204,7 +205,10 @@ export class PatchedDocument {
     return { value: text, detail: `the document would nest deeper than ${maxDepth} levels` };
   }
 
-  /** Returns true when the value has more than this many levels. Counts every node of the value as visited. */
+  /**
+   * Returns true when the value has more than this many levels. Counts each node at which it looks as visited: all
+   * nodes of the value, unless the value is too deep.
+   */
   #isDeeper(value: unknown, levels: number): boolean {
     this.#visit(1);
     if (typeof value !== 'object' || value === null) return false;
@@ -216,7 +220,10 @@ export class PatchedDocument {
     return false;
   }
 
-  /** Counts the elements that an addition to an array, or a removal from it, shifts: all elements from the index on. */
+  /**
+   * Counts one visited node for every 100 elements that an addition to an array, or a removal from it, shifts: these
+   * are all elements from the index on.
+   */
   #chargeShift({ length }: readonly unknown[], index: string): void {
     this.#visit(Math.floor((length - Number(index)) / shiftedPerNode));
   }

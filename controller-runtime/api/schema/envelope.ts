@@ -5,8 +5,8 @@ export const envelopeFields: readonly string[] = Object.freeze(['apiVersion', 'k
 
 /**
  * The schemas of apiVersion, kind and metadata in the schema of a model. They accept nearly any value, and no field is
- * required, because the same schema also describes a nested object, which has no envelope. The registry checks the
- * envelope of the outer object.
+ * required, because a model can refer to itself: then the same schema also describes a nested object, which has no
+ * envelope. The registry checks the envelope of the outer object.
  */
 export const envelopeProperties: Readonly<Record<string, JsonSchema>> = Object.freeze({
   apiVersion: { type: 'string' },
