@@ -34,7 +34,10 @@ export interface UpdateAdmission<T extends ApiObject = ApiObject> extends Admiss
   readonly object: Draft<T>;
   /** The stored state, a frozen object. */
   readonly old: T;
-  /** The path that is written. A `status` write keeps only `status` of the object that the hook returns. */
+  /**
+   * The subresource that is written; absent when the object itself is written. A `status` write keeps only `status` of
+   * the object that the hook returns.
+   */
   readonly subresource?: 'status' | 'scale';
 }
 

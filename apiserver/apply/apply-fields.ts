@@ -24,7 +24,10 @@ export interface AppliedWrite {
   readonly force: boolean;
   /** Fields of other managers that the apply takes over even without force. */
   readonly yielded?: FieldSet;
-  /** Returns the changes of the applied content in another version. Default: fields have the same names in all versions. */
+  /**
+   * Returns the changes of an apply whose result is `content`, with the field names of another version; undefined when
+   * the names are the same. Default: fields have the same names in all versions.
+   */
   readonly changesIn?: ((apiVersion: string, content: Fields) => Steps<FieldChanges | undefined>) | undefined;
 }
 

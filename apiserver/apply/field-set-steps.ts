@@ -18,7 +18,7 @@ export function* differenceSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
   return rest;
 }
 
-/** Returns the members of either set; `a` itself when `b` adds none. */
+/** Returns the union of two sets; `a` itself when `b` adds no member. */
 export function* unionSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
   let all = a;
   for (const part of partsOf(b)) {
@@ -28,7 +28,7 @@ export function* unionSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
   return all;
 }
 
-/** Returns the members of both sets. */
+/** Returns the members that both sets have. */
 export function* intersectionSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
   let both = leaf;
   for (const part of partsOf(a)) {

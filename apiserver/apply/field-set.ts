@@ -31,7 +31,7 @@ export function isEmptySet(set: FieldSet): boolean {
   return true;
 }
 
-/** True when the path of a node is a member. The node is not the root. */
+/** True when the path of a node is a member. Callers never pass the root, which is not a member. */
 export function isMember(node: FieldSet): boolean {
   return Object.hasOwn(node, self) || isEmptySet(node);
 }
@@ -41,7 +41,7 @@ export function memberOf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }
 
-/** Returns the members of either set; `a` itself when `b` adds none. */
+/** Returns the union of two sets; `a` itself when `b` adds no member. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   let result: Nodes | undefined;
   for (const element in b) {
@@ -94,7 +94,7 @@ function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return mark === undefined ? below : children;
 }
 
-/** Returns the members of both sets. */
+/** Returns the members that both sets have. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   const result: Nodes = {};
   for (const element in a) {

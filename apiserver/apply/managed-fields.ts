@@ -170,8 +170,8 @@ function keep(kept: ManagedFieldsEntry[], entry: ManagedFieldsEntry, rest: Field
 }
 
 /**
- * Returns the fields that are not lost. The time is proportional to the number of `fields`, not of `lost`, because
- * thousands of entries can lose fields to one write.
+ * Returns the fields that are not lost. The time depends on the number of `fields`, not on the number of `lost` fields:
+ * one write can take fields from thousands of entries, and this function is called for each entry.
  */
 function* without(fields: FieldSet, lost: FieldSet): Steps<FieldSet> {
   return lost === leaf ? fields : yield* differenceSteps(fields, yield* intersectionSteps(fields, lost));

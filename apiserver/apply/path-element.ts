@@ -2,9 +2,9 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { canonicalJson, type Identity } from '../schema/judge/distinct.ts';
 
 /**
- * Returns the path element of an item of a list. In a list of type map, the element has the item's keys; an absent key
- * has its default value, if the schema has one. In a set, and for an item of a map that is not an object, the element
- * has the item itself.
+ * Returns the path element of an item of a list. In a list of type map, the element contains the item's keys; an absent
+ * key has its default value, if the schema has one. In a list of type set, and for an item that is not an object, the
+ * element contains the item itself.
  */
 export function itemElement(item: unknown, identity: Identity, defaultOf: (key: string) => unknown): string {
   if (identity.kind === 'set' || !isJsonObject(item)) return `v:${canonicalJson(item)}`;

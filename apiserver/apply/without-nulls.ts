@@ -6,8 +6,8 @@ import { shapeOf, typeOfField, typeOfItems } from './field-type.ts';
 import type { Fields } from './field-type.ts';
 
 /**
- * Returns a copy without the fields that are null and whose schema is not `nullable`: they count as absent. Items of
- * lists that are null remain.
+ * Returns a copy without the fields that are null and whose schema is not `nullable`: they count as absent. Null items
+ * of lists remain.
  */
 export function* withoutNulls(fields: Fields, type: FieldShape, pace: Pace): Steps<Fields> {
   const shape = shapeOf(type);

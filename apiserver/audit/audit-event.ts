@@ -108,7 +108,7 @@ function userJson(user: UserInfo | undefined): string {
   return JSON.stringify({ username, uid, groups, extra });
 }
 
-/** The JSON of `objectRef` without the name, which all objects of a kind and namespace share. */
+/** The JSON of `objectRef` without the name of the object. All objects of a kind and namespace share this JSON. */
 interface KnownPlace {
   readonly group: string;
   readonly version: string;

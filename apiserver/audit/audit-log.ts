@@ -24,7 +24,10 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes entries in batches, one batch at a time. Entries that cannot be written are counted, and logged once. */
+/**
+ * Writes entries in batches, one batch at a time. Entries that cannot be written are counted. Only the first of several
+ * failures in a row is logged.
+ */
 export class AuditLog {
   readonly #parts: AuditLogParts;
   readonly #written: Counter;

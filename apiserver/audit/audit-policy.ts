@@ -19,7 +19,10 @@ export interface AuditedResources {
   readonly resourceNames: readonly string[];
 }
 
-/** A rule of audit.k8s.io/v1. An empty list matches everything. */
+/**
+ * A rule of audit.k8s.io/v1. An empty list of conditions matches every request. A rule with `resources` or `namespaces`
+ * matches only requests for resources, and a rule with `nonResourceURLs` matches only other requests.
+ */
 export interface AuditRule {
   readonly level: AuditLevel;
   readonly users: readonly string[];
@@ -58,7 +61,10 @@ const everyRequest: AuditRule = {
   omitStages: [],
 };
 
-/** The policy of a server without `--audit-policy`: one entry for each request, without bodies. */
+/**
+ * The policy of a server without `--audit-policy`: an entry without bodies at the end of each request. A stream, such
+ * as a watch, also has an entry at its start.
+ */
 export const defaultAuditPolicy: AuditPolicy = {
   rules: [everyRequest],
   omitStages: ['RequestReceived'],

@@ -19,8 +19,8 @@ export interface AuditedCall {
   /** The status code that a successful response would have over HTTP. */
   readonly code: number;
   /**
-   * Returns the written object; undefined when it is too large for an entry. It is called only when the policy records
-   * bodies.
+   * Returns the body that the same request would have over HTTP; undefined when it is too large for an entry. The
+   * function is called only when the policy records bodies.
    */
   readonly body?: (() => unknown) | undefined;
 }

@@ -24,7 +24,7 @@ export function hasSecretBody(attributes: Attributes): boolean {
   return secretResources.has(`${resource}.${group}`) || secretSubresources.has(subresource ?? '');
 }
 
-/** The query parameters of Kubernetes and of this server, whose values are not secret, so they are recorded. */
+/** The query parameters whose values are never secret, and are therefore recorded. */
 const plainParameters: ReadonlySet<string> = new Set(
   (
     'allowWatchBookmarks continue dryRun exclude fieldManager fieldSelector fieldValidation force gracePeriodSeconds ' +

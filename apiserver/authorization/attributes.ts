@@ -29,7 +29,7 @@ interface PathAttributes {
   readonly isResource: false;
   /** The method in lower case, as Kubernetes has it: get, post, put, patch, delete, head, options. */
   readonly verb: string;
-  /** The path without the query, and without one trailing slash. */
+  /** The path without the query. Before authorization decides about a request, one slash at the end is removed. */
   readonly path: string;
 }
 

@@ -25,7 +25,7 @@ interface Holding {
 /** The {@link Holding} of one user or group in each namespace; the empty text is the key for the whole cluster. */
 type Holdings = Map<string, Holding>;
 
-/** The keys under which the other maps have a binding. */
+/** The places of one binding in the other maps of {@link BindingTable}. */
 interface Placed {
   readonly roleKey: RoleKey;
   readonly at: readonly { readonly holder: Map<string, Holdings>; readonly name: string; readonly by: Granting }[];
@@ -97,8 +97,8 @@ export class BindingTable {
   }
 
   /**
-   * Calls `ask` with the user's grants for the cluster, then with those in the namespace, and returns the first result
-   * that is not undefined.
+   * Calls `ask` with the grants of the user and of each of its groups, first for the cluster, then for the namespace.
+   * Returns the first result that is not undefined, and then makes no further calls.
    */
   first<Answer>(
     user: UserInfo,

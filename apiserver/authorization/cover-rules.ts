@@ -5,8 +5,8 @@ import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 const allowed = { allowed: true, reason: '' };
 
 /**
- * Splits a rule into its permissions. Each is a rule with one verb, and either with one path or with one group,
- * resource and name.
+ * Splits a rule into its permissions. Each permission is a rule with one verb, and with either one path, or one group,
+ * one resource and at most one name.
  */
 export function permissionsOf({
   verbs,

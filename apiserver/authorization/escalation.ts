@@ -21,7 +21,8 @@ export function escalationOf(
   { user, namespace, rules }: { user: UserInfo; namespace: string | undefined; rules: readonly PolicyRule[] },
 ): string | undefined {
   const held = new Set(authorizer.rulesFor(user, namespace));
-  // Leaves out rules that the user has, by identity: if the user has the whole role, its rules are the same objects.
+  // Rules are compared by identity here. If a binding refers to a role that the user has, its rules are the same
+  // objects.
   const open = rules.filter((rule) => !held.has(rule));
   const count = open.reduce((sum, rule) => sum + permissionCount(rule), 0);
   const who = `user ${JSON.stringify(user.username)} (groups=${quoteAll(user.groups)})`;

@@ -20,7 +20,7 @@ export function selectorOf({ matchLabels, matchExpressions }: LabelSelector): La
   }));
   const others = (matchExpressions ?? []).map(({ key, operator, values }): Requirement => ({
     key,
-    // An unknown operator selects nothing.
+    // Validation refuses an unknown operator. If one occurs nevertheless, it counts as `In`.
     operator: operators[operator] ?? 'in',
     values: values ?? [],
   }));

@@ -102,7 +102,10 @@ export class RoleTable {
     return [...rules.values()];
   }
 
-  /** Returns the roles that a role selects and that have their own rules, in the order of their names. */
+  /**
+   * Returns the roles with their own rules that a role selects, directly or through others, in the order of their
+   * names.
+   */
   #selected(role: Role): readonly Role[] {
     const seen = new Set<Role>([role]);
     const open = [role];

@@ -20,7 +20,7 @@ const lineFeed = 0x0a;
 export class ExportReader {
   readonly #check = new LineCheck();
   readonly #digest = new ObjectsDigest();
-  /** The pieces of the last line, whose end has not arrived yet. */
+  /** The pieces of a line whose end has not arrived yet. */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
   #line = 0;

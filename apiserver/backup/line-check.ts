@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The number of hexadecimal digits of the SHA-256 that a line contains. They are enough to detect damage, but not
- * forgery.
+ * Each line contains this many hexadecimal digits of a SHA-256. They are enough to detect damage, but not forgery.
  */
 const checkLength = 16;
 

@@ -56,7 +56,7 @@ export class Snapshot {
     yield this.#restored([]);
   }
 
-  /** Reads all changes that the last page may already include. */
+  /** Reads all changes that the page that was just read may already include. */
   async #follow(): Promise<void> {
     const target = await this.#store.currentRevision();
     while (this.#followed < target) {

@@ -39,7 +39,10 @@ export interface LocalBackingParts<T extends ApiObject> {
   readonly onChange: (listener: () => void) => () => void;
 }
 
-/** The maximum number of objects of a closing kind that are collected without a pause. It takes about a millisecond. */
+/**
+ * The maximum number of objects of a closing kind that are collected without a pause. To collect that many takes about
+ * a millisecond.
+ */
 const collectedAtOnce = 5_000;
 
 /** The objects of a kind that an informer selects, during one registration of the kind. */
@@ -343,7 +346,7 @@ function selectedOf(keys: ReadonlySet<string>, { find, selects }: Followed): Ent
 interface Before {
   readonly resource: Resource;
   readonly entries: readonly Entry[];
-  /** The copy of the objects, if the informer lost its permission; undefined when the kind was closed. */
+  /** The copy of the objects, if the informer lost its permission; undefined if it stopped for another reason. */
   readonly kept: FrozenEntries | undefined;
 }
 

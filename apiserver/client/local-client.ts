@@ -358,7 +358,10 @@ function offered(resource: Resource): Resource {
   throw new ApiError('NotFound', `${resource.apiVersion} ${resource.model.kind} is not served`);
 }
 
-/** Returns a private copy of an object as JSON, so that it is validated exactly as an object that comes over HTTP. */
+/**
+ * Returns a function that returns a private copy of an object as JSON. The copy is validated exactly as an object that
+ * comes over HTTP.
+ */
 function bodyOf(value: unknown): BodySource {
   const first = measuredCopy(value, objectLimits);
   let isTaken = false;

@@ -48,9 +48,9 @@ interface Place {
 }
 
 /**
- * A watch without a connection. It allows one `next` at a time, as `for await` calls it. Rejects with Expired when the
- * feed no longer has its next change, or when the kind is no longer served. `return` and the signal end the watch even
- * while a call of `next` waits.
+ * A watch without a connection. It allows one call of `next` at a time, as `for await` makes them. `next` rejects with
+ * Expired when the feed no longer has the next change, or when the kind is no longer served. `return` and the signal
+ * end the watch even while a call of `next` waits.
  */
 export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<WatchEvent<T>, undefined> {
   readonly #parts: LocalWatchParts;
@@ -155,7 +155,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
    */
   #follow(resource: Resource): () => void {
     const { signal } = this.#options;
-    // The kind may have closed while the watch waited for memory.
+    // The kind may have closed while `#open` waited.
     this.#isClosed = resource.isClosed;
     const notify = (): void => this.#wakeUp();
     const unsubscribe = resource.feed.subscribe(notify);

@@ -48,7 +48,8 @@ export class ObjectReader {
   }
 
   /**
-   * Returns the JSON from which an object was parsed. It is still equal to the object, because the object is frozen.
+   * Returns the JSON from which this reader parsed an object; undefined for any other object. The JSON is still equal
+   * to the object, because the object is frozen.
    */
   bytesOf(object: object): Buffer | undefined {
     return this.#bytes.get(object);

@@ -119,7 +119,10 @@ export class EventExpiry {
     return true;
   }
 
-  /** Deletes expired events and returns the number of attempts. It checks only events older than the time to live, since an event never occurs before its creation. */
+  /**
+   * Deletes expired events, and returns the number of attempted deletions. It checks only events that were created more
+   * than the time to live ago, since an event never occurs before its creation.
+   */
   async #deleteExpired(resource: Resource, most: number): Promise<number> {
     const index = resource.cache.index('metadata.creationTimestamp');
     if (index === undefined) return 0;

@@ -67,7 +67,7 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
-  /** A promise for each kind whose objects are still being read. No object is judged before all kinds are read. */
+  /** A promise for each kind that is being added to the graph or removed. No object is judged before all are done. */
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
   /**
@@ -100,7 +100,7 @@ export class GarbageCollector {
     return this.#learning.size === 0 && this.#queue.isIdle();
   }
 
-  /** False while the objects of a large kind are still being read. */
+  /** False while a large kind is being added to the graph or removed from it. */
   get knowsAll(): boolean {
     return this.#learning.size === 0;
   }
@@ -339,8 +339,8 @@ export class GarbageCollector {
     const isDependent = (owner: OwnerReference): boolean =>
       owner.uid === uid && (deletion === 'Orphan' || owner.blockOwnerDeletion === true);
     const isAwaited = await this.#parts.unserved.some(isDependent);
-    // A kind may have begun to be served during the search. Then the search has skipped it, but the dependents among
-    // its objects are not in the graph yet.
+    // If the server began to serve a kind during the search, the search skipped the objects of this kind, and the graph
+    // may not have them yet. So the search is repeated later.
     if (this.#learning.size > 0) return this.#queue.add(node);
     if (isAwaited) {
       this.#undecided.set(idOf(node), { node, kind: undefined });

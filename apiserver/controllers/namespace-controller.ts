@@ -40,8 +40,9 @@ const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: t
 /**
  * Empties namespaces that are being deleted, after a grace period, and then removes their finalizer. All state is in
  * the namespaces, so the work continues after a restart, and several replicas may do it at the same time. A namespace
- * with objects of a kind that is not served remains until the kind is served. Creations require the namespace's claim,
- * which the mark for deletion releases. So once memory has the mark, it has all objects of the namespace.
+ * with objects of a kind that is not served remains until the kind is served. Each creation requires the claim of its
+ * namespace, and the commit that sets `deletionTimestamp` releases this claim. So once memory has this commit, it has
+ * all objects of the namespace.
  */
 export class NamespaceController {
   readonly #parts: NamespaceControllerParts;

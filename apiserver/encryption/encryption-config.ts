@@ -13,7 +13,10 @@ const kind = 'EncryptionConfiguration';
 /** The environment variables, which may contain keys. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An encryption configuration that cannot be used. The message names file and line, and quotes no key. */
+/**
+ * An encryption configuration that cannot be used. The message names the file, and the line if a field is wrong. It
+ * quotes no key.
+ */
 export class EncryptionConfigError extends Error {
   override readonly name = 'EncryptionConfigError';
 }

@@ -27,8 +27,8 @@ export type Unsealed = { readonly data: Uint8Array } | { readonly data?: undefin
 const plainText: KindEncryption = { key: undefined, readsPlain: true };
 
 /**
- * Determines which kinds are encrypted, and with which keys. The vault is always encrypted: with the first key, unless
- * an entry names the vault.
+ * Determines which kinds are encrypted, and with which keys. The vault is always encrypted: with the key of the first
+ * provider of the entry that names the vault, or else with the first key of the configuration.
  */
 export class Encryption {
   readonly #entries: readonly EncryptionEntry[];

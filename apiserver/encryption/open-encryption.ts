@@ -18,8 +18,8 @@ import { keyBytes } from './sealed-bytes.ts';
 const keyNamePrefix = 'encryption-key:';
 
 /**
- * Returns the encryption of the configuration file at a path; without a path, returns `otherwise`. Rejects with an
- * EncryptionConfigError that names the file and the line.
+ * Returns the encryption of the configuration file at a path; without a path, returns `otherwise`. Rejects with
+ * EncryptionConfigError when the file is missing or cannot be used.
  */
 export async function encryptionOf(path: string | undefined, otherwise: OpenEncryption): Promise<OpenEncryption> {
   if (path === undefined) return otherwise;
@@ -34,8 +34,8 @@ export async function encryptionOf(path: string | undefined, otherwise: OpenEncr
 
 /**
  * Reads the encryption configuration in the file `encryption.key` beside the database. At the first start, creates the
- * file with a new key. Rejects with EncryptionConfigError when the database was encrypted with keys that the file does
- * not have.
+ * file with a new key. Rejects with EncryptionConfigError when the file has none of the keys that have encrypted
+ * objects of the database.
  */
 export function defaultEncryption(database: string): OpenEncryption {
   const path = defaultKeyFile(database);

@@ -19,8 +19,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * The beginning of all encrypted bytes, and the beginning of bytes that this algorithm encrypted, as in Kubernetes. No
- * JSON begins with these bytes.
+ * All encrypted bytes begin with `anyMarker`, and those of this algorithm begin with `marker`, as in Kubernetes. No
+ * JSON text begins with `anyMarker`.
  */
 const anyMarker = Buffer.from('k8s:enc:');
 const marker = Buffer.from('k8s:enc:aesgcm:v1:');

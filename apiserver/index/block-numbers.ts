@@ -12,8 +12,8 @@ export class BlockNumbers {
   readonly #free: number[] = [];
 
   /**
-   * Returns the number of a block. The block stays in memory until {@link release} has been called as often as this
-   * function.
+   * Returns the number of a block. The block stays in memory until {@link release} has been called once for each call
+   * of this function.
    */
   hold(block: Block): number {
     const known = this.#numbers.get(block);

@@ -146,7 +146,8 @@ export class ChangeFeed {
 
   /**
    * Drops the changes up to a revision. The new floor is the revision of the last dropped change, because a reader that
-   * has received this change can continue. Returns the number of bytes that were only in the window.
+   * has received this change can continue. Returns the memory, in bytes, of the states that only the dropped changes
+   * used.
    */
   trim(upTo: number): number {
     const count = this.#window.firstAfter(upTo);

@@ -98,7 +98,7 @@ export class ChangeWindow {
     for (let at = position; at < this.length; at += 1) yield this.at(at);
   }
 
-  /** Drops the first changes. Returns the number of bytes that were only in the window. */
+  /** Drops the first changes. Returns the memory, in bytes, of the states that only these changes used. */
   drop(count: number): number {
     let freed = 0;
     for (let position = 0; position < count; position += 1) {

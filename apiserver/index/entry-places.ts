@@ -55,7 +55,7 @@ export class EntryPlaces implements Iterable<StoredEntry> {
     return new StoredEntry(this.#blockOf(index), inBounds(this.#places[2 * index + 1]));
   }
 
-  /** Makes `record` read the record at an index of this list, and returns `record`. This creates no object. */
+  /** Points `record` to the entry at an index, and returns `record`. Unlike {@link entry}, this creates no object. */
   read(index: number, record: StoredEntry): StoredEntry {
     return record.moveTo(this.#blockOf(index), inBounds(this.#places[2 * index + 1]));
   }

@@ -20,7 +20,7 @@ const smallestShard = 8;
 
 /**
  * A hash table of row numbers. It consists of small tables with open addressing, which grow one at a time. Each
- * position has a row number + 1, or 0 when it is free. `hashes` has the hash of each row.
+ * position has a row number + 1, or 0 when it is free. The parameter `hashes` has the hash of each row, by its number.
  */
 export class KeyPlaces {
   readonly #shards: (Int32Array | undefined)[] = [];
@@ -197,7 +197,7 @@ export class EntryTable {
     return (this.#kept[row & (keptEntries - 1)] = new StoredEntry(block, at));
   }
 
-  /** Makes `record` read the record of a row, and returns `record`. This creates no object. */
+  /** Points `record` to the entry of a row, and returns `record`. Unlike {@link entry}, this creates no object. */
   read(row: number, record: StoredEntry): StoredEntry {
     return record.moveTo(this.blockOf(row), inBounds(this.#at[row]));
   }
@@ -288,7 +288,7 @@ export class EntryTable {
 
   readonly #hasWantedKey = (row: number): boolean => this.read(row, this.#record).hasKey(this.#wanted);
 
-  /** Doubles the size of the columns. For a million rows this copies 12 MB, which takes some milliseconds. */
+  /** Makes the columns larger by half. For a million rows this copies 12 MB, which takes some milliseconds. */
   #grow(): void {
     const size = Math.ceil(this.#end * 1.5);
     [this.#block, this.#at, this.#hash] = [larger(this.#block, size), larger(this.#at, size), larger(this.#hash, size)];

@@ -140,7 +140,10 @@ export class KindCache {
     return { add, remove };
   }
 
-  /** Searches for two objects with the same value in a unique index, when a kind is opened. */
+  /**
+   * Returns a value that two objects have in a unique index, and the keys of these objects; undefined when there is no
+   * such value. It is called while a kind is opened.
+   */
   *duplicate(): Steps<(UniqueValue & { readonly keys: readonly [string, string] }) | undefined> {
     for (const index of this.#unique) {
       const found = yield* duplicateIn(index);

@@ -16,7 +16,8 @@ const noValues: readonly string[] = Object.freeze([]);
 const oneEmpty: readonly string[] = Object.freeze(['']);
 
 /**
- * The parts of an index that {@link KindIndex.remake} has built; undefined for a part that is built at its first use.
+ * The parts of an index that {@link KindIndex.remake} or {@link KindIndex.restore} has built; undefined for a part that
+ * is built at its first use.
  */
 export type MadeParts = readonly (SortedIndex | undefined)[];
 
@@ -137,8 +138,8 @@ export class KindIndex {
   }
 
   /**
-   * Builds parts of this index for the objects of another table: the parts that are built now, and {@link values} if
-   * `isWanted` is true.
+   * Builds parts of this index for the objects of another table: those that are already built for the current table,
+   * and also {@link values} if `isWanted` is true.
    */
   *remake(table: EntryTable, entries: NamedEntries, isWanted: boolean): Steps<MadeParts> {
     const made: MadeParts[number][] = [];
@@ -175,7 +176,7 @@ export class KindIndex {
     return made;
   }
 
-  /** Replaces the parts by the result of {@link remake}. */
+  /** Replaces the parts by the result of {@link remake} or {@link restore}. */
   take(made: MadeParts): void {
     for (const [at, part] of this.#parts.entries()) part.set(made[at]);
   }

@@ -19,8 +19,8 @@ interface Build {
   /** The rows whose items have changed since the build began, and still have to be added to the index. */
   readonly changed: Set<number>;
   /**
-   * The index; undefined until it has the items of all rows that are not in `changed`. From then on, changes of those
-   * rows are applied to it immediately.
+   * The index; undefined until it has the items of all rows that are not in `changed`. From then on, a change of a row
+   * that is not in `changed` is applied to the index immediately.
    */
   index: SortedIndex | undefined;
   readonly isOver: Promise<void>;
@@ -77,8 +77,8 @@ export class LazyIndex {
   }
 
   /**
-   * Replaces the index when all objects are replaced. If `made` is undefined, the index is built when it is next
-   * needed.
+   * Replaces the index by `made`. It is called when a build has ended, or when all objects are replaced. If `made` is
+   * undefined, the index is built when it is next needed.
    */
   set(made: SortedIndex | undefined): void {
     this.#made = made;
@@ -133,7 +133,7 @@ export class LazyIndex {
     return undefined;
   }
 
-  /** Returns the items of an object with these values that it does not have with the other values. */
+  /** Returns the items that an object has with `values`, but does not have with `others`. */
   #itemsWithout(values: IndexValue | undefined, others: IndexValue | undefined): readonly string[] {
     const { itemsOf } = this.#shape;
     const items = values === undefined ? noItems : itemsOf(valueList(values));

@@ -27,7 +27,7 @@ export class PackedChanges {
   readonly #revisions: Float64Array;
   readonly #types: Uint8Array;
   readonly #places: Int32Array;
-  /** By position, the changes of entries that are not records. There are hardly any. */
+  /** The changes with an entry that is not a record, by their position. There are hardly any. */
   readonly #others = new Map<number, FeedChange>();
   /** Changes before this position are dropped. */
   #dropped = 0;

@@ -56,7 +56,10 @@ export class Slabs {
   #shared: Filling | undefined;
   /** The memory of the large object that was allocated last. */
   #large: Filling | undefined;
-  /** The number of bytes in use. During a compaction, it counts only the blocks that were begun since {@link seal}. */
+  /**
+   * The number of bytes in use. Between {@link seal} and {@link settle}, it counts only the blocks that were begun
+   * since `seal`.
+   */
   #used = 0;
   #garbage = 0;
   /** The blocks that were begun since {@link seal}; undefined after {@link settle}. */
@@ -105,7 +108,10 @@ export class Slabs {
     return this.#garbage > largestBlock && this.#garbage > garbageShare * (this.#used + this.#garbage);
   }
 
-  /** Ends the current blocks: no more bytes are written to them. {@link settle} must be called after the compaction. */
+  /**
+   * Ends the current blocks: no more bytes are written to them. {@link settle} must be called once the bytes in use in
+   * these blocks have been counted.
+   */
   seal(): void {
     this.#shared = undefined;
     this.#large = undefined;
@@ -113,12 +119,12 @@ export class Slabs {
     this.#fresh = new Set();
   }
 
-  /** True for a block that was ended by {@link seal}. */
+  /** True for a block that was ended by {@link seal}. It must be called before {@link settle}. */
   isSealed(block: Block): boolean {
     return this.#fresh?.has(block) !== true;
   }
 
-  /** Ends a compaction. Sets how many bytes of the sealed blocks are in use, and how many are garbage. */
+  /** Sets how many bytes of the sealed blocks remain in use, and how many are garbage. */
   settle(used: number, garbage: number): void {
     this.#used += used;
     this.#garbage = garbage;

@@ -10,15 +10,16 @@ import type { Block } from './slabs.ts';
  * object's bytes, which are right before it. It is written once, in words of four bytes, so that objects take no space
  * in the heap of JavaScript. Its parts are:
  *
- * - the head: the distance to the bytes and their number, the revision in two words, the length of the record, references to key
- *   and uid, the length of the namespace + 1, the position of the owners, the number of values and a code;
+ * - the head: the distance to the object's bytes, the number of these bytes, the revision in two words, the length of
+ *   the record, references to key and uid, the length of the namespace + 1, the position of the owners, and a word with
+ *   the number of values and the code of the deletion policy;
  * - for each index, a reference to the object's value; 0 when the object has none;
  * - texts, in Latin-1 if possible, otherwise in UTF-16, and lists of values and of owners, each of which begins with
  *   its number of items.
  *
  * A reference has the position of a text (20 bits), its length (10 bits), and one bit that says whether it is wide. If
- * only the highest bit is set, the reference has the position of two words that describe a longer text. If the two
- * highest bits are set, it has the position of a list.
+ * the highest bit is set and the second-highest is not, the reference has the position of two words that describe a
+ * longer text. If both bits are set, it has the position of a list.
  */
 export const head: Readonly<
   Record<'back' | 'size' | 'low' | 'high' | 'length' | 'key' | 'uid' | 'namespace' | 'owners' | 'counts', number>

@@ -28,15 +28,15 @@ const nearMs = 100;
 const farMs = 1000;
 
 /**
- * The share of its limit by which the heap must grow before garbage is collected again. While memory is full, garbage
- * is also collected after {@link collectMs}.
+ * Above {@link fullShare}, garbage is collected again when the heap has grown by this share of its usable size. While
+ * memory is full, garbage is also collected after {@link collectMs}.
  */
 const collectShare = 0.05;
 const collectMs = 5000;
 
 /**
- * The heap memory that each object needs for the indexes. They are built after a server has read all objects at its
- * start.
+ * The heap memory that each object needs for the indexes of its kind. They are built after all objects of the kind have
+ * been read.
  */
 const indexBytesPerObject = 200;
 
@@ -105,7 +105,7 @@ export class MemoryLimit {
   }
 
   /**
-   * Counts objects that were read when a server starts. `ofKind` is the number of the kind's objects in memory, which
+   * Counts objects that were read while a kind is opened. `ofKind` is the number of the kind's objects in memory, which
    * have no indexes yet. Returns false when no more objects fit into memory.
    */
   load(objects: number, ofKind: number): boolean {

@@ -26,7 +26,7 @@ const asCollector = { writer: 'service', fieldManager: 'clusterrole-aggregation-
 const all = 'all';
 
 /**
- * Writes the rules that an aggregated ClusterRole collects into the object, for people who read it. Decisions do not
+ * Stores in each aggregated ClusterRole the rules that it collects, for people who read the object. Decisions do not
  * depend on these stored rules. Replicas that write at the same time write the same rules.
  */
 export class RuleCollector {

@@ -35,8 +35,8 @@ export function newBinding({ name, roleRef, subjects }: DefaultBinding): NamedOb
 }
 
 /**
- * Returns a stored role, to which the missing rules, labels and selectors of the default role are added. Additions of
- * administrators remain. Returns undefined when nothing is missing, or the role must not be repaired.
+ * Returns a stored role, to which the missing rules, selectors, labels and annotations of the default role are added.
+ * Additions of administrators remain. Returns undefined when nothing is missing, or the role must not be repaired.
  */
 export function repairedRole(stored: RoleObject, wanted: NewObject<RoleObject>): RoleObject | undefined {
   if (isLeftAlone(stored)) return undefined;
@@ -58,8 +58,9 @@ export function repairedRole(stored: RoleObject, wanted: NewObject<RoleObject>):
 }
 
 /**
- * Returns a stored binding, to which the missing subjects of the default binding are added. Returns `replace` for a
- * binding of another role, which cannot be repaired.
+ * Returns a stored binding, to which the missing subjects, labels and annotations of the default binding are added.
+ * Returns `replace` for a binding of another role, which cannot be repaired. Returns undefined when nothing is missing,
+ * or the binding must not be repaired.
  */
 export function repairedBinding(
   stored: BindingObject,

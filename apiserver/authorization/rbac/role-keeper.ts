@@ -12,7 +12,9 @@ import type { NamedObject } from './repair-roles.ts';
 
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
-/** The number of attempts to repair an object, because several replicas may repair it at the same time. */
+/**
+ * The maximum number of attempts to create or repair an object. An attempt fails when another replica writes it first.
+ */
 const maxTries = 5;
 
 type Repair<T extends ApiObject> = (stored: T, wanted: NewObject<T>) => T | 'replace' | undefined;

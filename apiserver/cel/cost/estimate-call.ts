@@ -19,7 +19,7 @@ export interface CallEstimate {
   readonly size?: CostRange;
 }
 
-/** Estimates a call from its arguments. The first one is the target, on which the function is called. */
+/** Estimates a call from its arguments. The first argument of a method is its target. */
 type Estimate = (parts: readonly SizedPart[]) => CallEstimate;
 
 const nothing: SizedPart = { type: { kind: 'dyn' }, size: anySize, literal: undefined, itemSize: anySize };

@@ -1,7 +1,7 @@
 import { sizeOf } from '../values/cel-value.ts';
 import type { CelValue } from '../values/cel-value.ts';
 
-/** Returns the cost of one call from its arguments. The first one is the target, on which the function is called. */
+/** Returns the cost of one call from its arguments. The first argument of a method is its target. */
 export type RuntimeCost = (args: readonly CelValue[]) => number;
 
 /** The cost of each character that is read, and of each character of a pattern. */

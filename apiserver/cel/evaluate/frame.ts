@@ -15,7 +15,7 @@ export type Run = (frame: Frame) => CelValue;
 const errorCost = 200;
 
 /**
- * Counts the cost of a CelError and returns it, because `||` and `&&` ignore it when their other side decides. @throws
+ * Returns a CelError and counts its cost, because `||` and `&&` ignore the error when their other side decides. @throws
  * any other error, which must not be ignored
  */
 export function ignorable(error: unknown, { meter }: Frame): CelError {

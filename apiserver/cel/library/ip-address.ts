@@ -2,8 +2,8 @@
 export type IpBytes = Uint8Array;
 
 /**
- * Parses an address. Returns undefined for an invalid text. Addresses with zones, IPv4 in IPv6, and leading zeros are
- * invalid, as in Kubernetes.
+ * Parses an address. Returns undefined for an invalid text. As in Kubernetes, these are invalid: an address with a
+ * zone, an IPv4 address in the form of IPv6, and an IPv4 address with leading zeros.
  */
 export function parseIp(text: string): IpBytes | undefined {
   if (text.length > 45) return undefined;

@@ -25,7 +25,7 @@ const costPerTurn = 150_000;
 /** The cost of each value of an object that is visited. */
 const visitCost = 10;
 
-/** The maximum number of violations that one object reports. */
+/** The maximum number of violations, and of warnings, that are reported for one object. */
 const maxCauses = 100;
 
 /** The result of the evaluation of all rules for an object. */
@@ -40,9 +40,8 @@ interface Place {
   readonly value: unknown;
   readonly old: unknown;
   /**
-   * Returns true when the write does not change this value. If `old` is undefined, returns whether the write leaves
-   * unchanged the innermost value around this one that also existed before the write. undefined when no such value
-   * existed.
+   * Returns true when the write does not change this value. If this value is new, the function compares the innermost
+   * enclosing value that existed before the write. The field is undefined when no such value existed.
    */
   readonly isUnchanged: (() => boolean) | undefined;
 }

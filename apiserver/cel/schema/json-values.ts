@@ -198,7 +198,10 @@ class JsonMap extends CelMap {
   }
 }
 
-/** A cache of the keys of such objects. There may be many keys, and an expression can read them in a loop. */
+/**
+ * A cache of the keys of objects without declared fields. There may be many keys, and an expression can read them in a
+ * loop.
+ */
 const knownKeys = new WeakMap<object, readonly string[]>();
 
 function keysOf(raw: Readonly<Record<string, unknown>>): readonly string[] {

@@ -61,7 +61,7 @@ function numberToken(text: string, at: number): Token {
     if (isUint || !Number.isFinite(value)) throw new CelSyntaxError(at, 'invalid double literal');
     return { kind: 'literal', value, at, text };
   }
-  // Only numbers above 64 bits have more digits.
+  // A literal of more than 64 characters counts as too large, and is not parsed.
   const value = digits.length > 64 ? maxUint + 1n : BigInt(digits);
   if (isUint && value > maxUint) throw new CelSyntaxError(at, 'invalid uint literal');
   // The parser reads the sign, so the digits of the smallest integer may exceed the largest integer by 1.

@@ -8,7 +8,7 @@ import { expandMacro } from './macros.ts';
 /** The maximum number of characters of an expression, as in cel-go. */
 const maxLength = 100_000;
 
-/** The maximum depth of an expression. Expressions of people have a depth of about ten. */
+/** The maximum depth of an expression. Expressions that people write have a depth of about ten. */
 const maxDepth = 250;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * A type of CEL. An `object` has named fields; unlike a map, an expression cannot read a field whose name it computes.
- * An `opaque` type is a type that a library defines, identified by its name.
+ * A type of CEL. An `object` has named fields. An expression cannot compute the name of a field that it reads, but it
+ * can compute a key of a map. An `opaque` type is a type that a library defines, identified by its name.
  */
 export type CelType =
   | ScalarType

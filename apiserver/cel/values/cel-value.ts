@@ -160,8 +160,8 @@ export class EntryMap extends CelMap {
   }
 
   /**
-   * Adds an entry. Returns false when the map already has the key, or when a key cannot have this type. Only the code
-   * that creates the map may call it.
+   * Adds an entry. Returns false when the map already has the key, or when `key` is a value that cannot be a key. Only
+   * the code that creates the map may call this method.
    */
   add(key: CelValue, value: CelValue): boolean {
     const id = keyOf(key);

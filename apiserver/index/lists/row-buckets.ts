@@ -94,7 +94,7 @@ export class RowBuckets {
     if (size === 1) this.#drop(bucket);
   }
 
-  /** Sets the value of the last item of a bucket. */
+  /** Updates the copy of the last item of a bucket: its row, and its value, which is `value`. */
   note(bucket: number, value: string): void {
     this.lastValues[bucket] = value;
     this.lastRows[bucket] = this.row(bucket, this.sizeOf(bucket) - 1);
@@ -123,7 +123,7 @@ export class RowBuckets {
     this.lastRows.splice(bucket, 1);
   }
 
-  /** Doubles the size of the arrays. For a million rows this copies 6 MB, which takes some milliseconds. */
+  /** Makes the array of rows larger by half. For a million rows this copies 6 MB, which takes some milliseconds. */
   #grow(): void {
     const rows = new Int32Array(Math.ceil(this.#end * 1.5) * bucketSize);
     rows.set(this.#rows);

@@ -20,11 +20,11 @@ export type ValueTest =
 export interface Condition {
   readonly index: KindIndex;
   readonly test: ValueTest;
-  /** True when an object meets the condition if none of its values passes the test. */
+  /** False: an object meets the condition if one of its values passes the test. True: if none of them passes. */
   readonly negated: boolean;
   /**
-   * True when an object has at most one value that passes the test. Then the number of values that pass is the number
-   * of objects.
+   * True when no object has more than one value that passes the test. Then the number of items that pass is the number
+   * of objects that have such a value.
    */
   readonly onePerObject: boolean;
 }

@@ -57,9 +57,9 @@ export class History {
 
   /**
    * Returns the page of a query at a revision; for a revision after the last change, the current page. A long selection
-   * runs in several turns of the event loop. The time for a page is proportional to its length, except for the first
-   * page after a change, which visits all matches. Throws, or rejects with, ApiError Expired when the feed no longer
-   * has all changes since the revision.
+   * runs in several turns of the event loop. For a revision that is no longer current, the first call visits all
+   * matches. Each later call takes time in proportion to the length of its page. Throws, or rejects with, ApiError
+   * Expired when the feed no longer has all changes since the revision.
    */
   selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
     if (this.#known(query, revision) !== undefined) return this.selectAt(query, revision, page);
@@ -203,8 +203,8 @@ function* undoLater(present: Steps<EntryPlaces>, query: Query, collected: Steps<
 }
 
 /**
- * Yields entries in which changed objects have their former states instead of the current ones. Both input lists are in
- * the query's order.
+ * Returns the former matches of a query, in its order: the present matches without the changed objects, and the former
+ * states of the changed objects that match. `present` is in the query's order.
  */
 function* undo(present: EntryPlaces, query: Query, states: FormerStates): Steps<EntryPlaces> {
   const compare = compareByOrder(query.order);

@@ -132,7 +132,8 @@ function* reordered(entries: EntryPlaces, count: number, key: SortKey): Steps<En
 }
 
 /**
- * Returns the positions of entries in the order of a key. The first `count` entries have a value, in ascending order.
+ * Returns the positions of the given entries in the order of a key. The first `count` of the given entries have a
+ * value, and are in the order of ascending values.
  */
 function* orderOf(
   entries: Pick<EntryPlaces, 'length' | 'entry'>,
@@ -141,7 +142,7 @@ function* orderOf(
 ): Steps<Int32Array> {
   const order = Int32Array.from({ length: entries.length }, (_, at) => at);
   let filled = 0;
-  // The values are in the order from the highest to the lowest. The entries with the same value keep their order.
+  // For a descending key, the highest value comes first in the result. Entries with the same value keep their order.
   for (let end = descending ? count : 0; end > 0; end = count - filled) {
     const value = index.sortValue(entries.entry(end - 1), true);
     let start = end - 1;

@@ -9,7 +9,7 @@ import { labelCondition } from './label-condition.ts';
 
 export interface SortRequest {
   readonly field: string;
-  /** The direction of the sort. Default: the index's own order. */
+  /** The direction of the sort. Default: the direction that the index declares (`IndexSpec.order`). */
   readonly direction?: 'asc' | 'desc';
 }
 
@@ -37,8 +37,8 @@ export interface Query {
   /** True when the query cannot select any object. */
   readonly isEmpty: boolean;
   /**
-   * A text that is equal for requests with the same requirements, whatever their order. Continue tokens are valid only
-   * for the same text.
+   * A text that is equal for requests with the same requirements, in any order, and the same sort. A continue token is
+   * valid only for requests with the same text.
    */
   readonly canonical: string;
 }
@@ -82,7 +82,7 @@ class CompiledQuery implements Query {
     this.#options = options;
   }
 
-  /** The canonical text is created at its first use, because most queries do not need it. */
+  /** The canonical text is created only when it is read, because most queries do not need it. */
   get canonical(): string {
     const { group, plural } = this.#cache.descriptor;
     const { labelSelector = [], fieldSelector = [], namespace, sort = [] } = this.#options;

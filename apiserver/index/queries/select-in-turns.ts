@@ -97,8 +97,8 @@ interface Wanted {
 }
 
 /**
- * Returns the page of a query, from all objects in the order of its first key. If the total is known, the objects after
- * the page are not visited.
+ * Returns the page of a query, from all objects in the order of its first key. If the query has no other key, and the
+ * total is known, the objects after the page are not visited.
  */
 export async function filterInTurns(all: EntryPlaces, query: Query, { page, total }: Wanted): Promise<SelectedEntries> {
   const isSorted = query.order.length < 2;

@@ -100,7 +100,7 @@ export class Follower {
     this.#timer ??= this.#parts.clock.setTimeout(() => this.resume(), ownCommitMs);
   }
 
-  /** Reads the reported changes. It is called when no commit is running any more. */
+  /** Reads the reported changes: when no commit is running, or when a hint has waited for {@link ownCommitMs}. */
   resume(): void {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = undefined;

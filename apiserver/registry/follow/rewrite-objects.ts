@@ -5,7 +5,7 @@ import { storeUnavailable } from '../object/resource-errors.ts';
 import { applyChange } from './apply-change.ts';
 import type { MemoryParts } from './apply-change.ts';
 
-/** A row that is encrypted with a former key, and the number of its kind. */
+/** A row whose encryption is outdated, and the number of its kind. */
 interface OutdatedRow extends Row {
   readonly kind: number;
 }
@@ -33,10 +33,10 @@ const atOnce = 100;
 const maxProblems = 10;
 
 /**
- * Writes unchanged objects again, so that the store encrypts them with the current key. Each object gets a new
- * resourceVersion and a MODIFIED event; everything else stays the same. An object that a client writes meanwhile is
- * skipped, because the client's write uses the current key as well. Yields the progress after each step. After a stop,
- * the next call writes only the objects that remain.
+ * Writes unchanged objects again, so that the store encrypts them with the current key, or stores them in plain text if
+ * the configuration says so. Each object gets a new resourceVersion and a MODIFIED event; everything else stays the
+ * same. An object that a client writes meanwhile is skipped, because the client's write uses the current configuration
+ * as well. Yields the progress after each step. After a stop, the next call writes only the objects that remain.
  */
 export async function* rewriteObjects(parts: RewriteParts): AsyncGenerator<RewriteProgress, void, undefined> {
   let rewritten = 0;

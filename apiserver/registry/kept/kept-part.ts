@@ -7,7 +7,7 @@ import type { Slabs } from '../../index/slabs.ts';
 
 /**
  * The maximum number of entries of a part. A running server writes parts between the commits of clients, so each part
- * delays a commit: by 4 ms (median) to 22 ms with 2,048 entries.
+ * delays a commit. With 2,048 entries, the median of this delay was 4 ms; with 512, it was 1.0 to 1.3 ms.
  */
 export const maxPartEntries = 512;
 

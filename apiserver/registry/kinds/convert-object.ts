@@ -17,8 +17,8 @@ const fixedFields = ['name', 'namespace', 'uid'] as const;
 /**
  * Converts an object to another version: calls the model's function, sets the defaults of the target's schema, and
  * removes unknown fields. Freezes `object`; the result shares no memory with it.
- * @throws ApiError InternalError, which names the object, kind and versions, when the function throws or does not
- * return an object
+ * @throws PendingConversion when the result of a webhook has to be fetched first; ApiError InternalError, which names
+ * the object, kind and versions, when the conversion fails in another way
  */
 export function convertObject(object: ApiObject, { model, schema }: Rules, convert: Convert): ApiObject {
   try {

@@ -47,7 +47,7 @@ export class EntryNotes {
     return this.entryOf(note, { revision, bytes: withRevision(data, revision, slabs.allocate), slabs });
   }
 
-  /** Returns the entry of a note that this process has written. */
+  /** Returns the entry of a note. The note must have the fingerprint of this process. */
   entryOf(
     note: Uint8Array,
     { slabs, ...state }: { readonly revision: number; readonly bytes: Buffer; readonly slabs: Slabs },

@@ -29,9 +29,9 @@ const bytesPerTurn = 128 * 1024;
 
 export interface LoadParts extends CheckedReadParts {
   readonly snapshots?: SnapshotKeeper | undefined;
-  /** The current revision of the database. */
+  /** The revision of memory when the kind began to open. */
   readonly current: number;
-  /** All known changes of the kind up to the current revision. */
+  /** All known changes of the kind up to {@link current}. */
   readonly changes: readonly Change[];
 }
 

@@ -70,7 +70,8 @@ export interface OpenParts {
  * Reads a kind's objects, builds its indexes, and makes the store's unique claims equal to them. Fills the history from
  * the log, so that watches can resume after a restart. Calls `serve` in the turn of the event loop in which memory has
  * the kind's state at the current revision. From then on, the resource receives all changes. Rejects with
- * IndexBuildError, which names the index, the value and the objects.
+ * IndexBuildError when the objects do not fit into memory, when an object cannot be indexed or converted, or when two
+ * objects have the same value in a unique index.
  */
 export async function openResource(
   registration: Registration,

@@ -66,8 +66,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   /**
-   * Returns the kind at a path, in the path's version; undefined when no kind is registered there. Throws ApiError
-   * ServiceUnavailable while the kind is being indexed.
+   * Returns the kind at a path, in the path's version; undefined when no kind is registered there, or when clients may
+   * not request this version. Throws ApiError ServiceUnavailable while the kind is being indexed.
    */
   find(group: string, version: string, plural: string): Resource | undefined {
     const slot = this.#slotAt(group, version, plural);

@@ -238,8 +238,8 @@ export class Resource {
   }
 
   /**
-   * Called when a commit begins; {@link endCommit} must follow. @throws ApiError ServiceUnavailable when the kind is
-   * not served.
+   * Called when a commit begins; {@link endCommit} must follow. @throws ApiError ServiceUnavailable when the kind is no
+   * longer served, or the reason that was given to {@link refuseWrites}.
    */
   beginCommit(): void {
     if (this.#refusal !== undefined) throw this.#refusal;

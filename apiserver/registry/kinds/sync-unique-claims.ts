@@ -53,8 +53,8 @@ export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Pr
       if (store.isShared) resource.generation = outcome.generation;
       return true;
     }
-    // Other processes have written meanwhile, so the loop repeats. From now on, only processes with the same indexes
-    // can write.
+    // Other processes have written since the claims were collected, so the loop repeats. The call of `setClaims` has
+    // stored the indexes, so from now on only processes with the same indexes can write.
   }
 }
 

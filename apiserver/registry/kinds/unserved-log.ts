@@ -10,8 +10,9 @@ export interface KindLog {
   readonly changes: readonly Change[];
 }
 
-/** The revision of the database when the opening of the kind started. */
+/** The state of memory when a kind began to open. */
 export interface OpeningPlace {
+  /** The revision of memory at that time. */
   readonly revision: number;
   /**
    * Returns true when changes after this revision were dropped from memory or compacted, so that the opening has to

@@ -64,7 +64,7 @@ export class VersionView {
     }
   }
 
-  /** Fetches in batches the conversions that {@link show} needs for these entries. @throws ApiError InternalError */
+  /** Fetches all conversions that {@link show} needs for these entries. @throws ApiError InternalError */
   async fetch(entries: readonly Entry[]): Promise<void> {
     const pending: PendingConversion[] = [];
     for (const entry of entries) {
