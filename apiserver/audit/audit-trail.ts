@@ -20,8 +20,8 @@ export interface AuditOptions {
   /** The file is rotated at this size. Default 100 MiB. */
   readonly maxBytes?: number | undefined;
   /**
-   * The file is rotated at this age, and rotated files of this age are deleted. By default, files are neither rotated
-   * nor deleted because of their age.
+   * The file is rotated at this age, and a rotated file is deleted this long after its rotation. By default, files are
+   * neither rotated nor deleted because of their age.
    */
   readonly maxAgeMs?: number | undefined;
   /** The number of rotated files that are kept. Default 10. */

@@ -1,4 +1,4 @@
-/** The bytes of memory of an empty buffer. Most batches fit into it. */
+/** The bytes of memory of a new buffer. Most batches fit into it. */
 const usualBytes = 384 * 1024;
 
 /** The maximum number of bytes in UTF-8 of one UTF-16 code unit. */
@@ -33,7 +33,7 @@ export class LineBuffer {
     this.#lines += 1;
   }
 
-  /** Removes all lines. The memory is kept for the next lines, unless it had grown. */
+  /** Removes all lines. The memory is kept for the next lines, unless these lines had more than {@link usualBytes}. */
   clear(): void {
     if (this.#length > usualBytes) this.#memory = undefined;
     this.#length = 0;

@@ -8,8 +8,8 @@ export interface LogFileSettings {
   /** A file that would grow beyond this size is rotated. */
   readonly maxBytes: number;
   /**
-   * A file whose first entry is older than this is rotated, and rotated files that are older are deleted. undefined:
-   * files are neither rotated nor deleted because of their age.
+   * A file whose first entry is older than this is rotated. A rotated file is deleted when its rotation was longer ago
+   * than this. undefined: files are neither rotated nor deleted because of their age.
    */
   readonly maxAgeMs?: number | undefined;
   /** The number of rotated files that are kept. */

@@ -1,4 +1,4 @@
-/** The maximum length of a body in an entry. Longer bodies are left out. */
+/** The maximum length of the JSON of a body in an entry. Longer bodies are left out. */
 export const maxBodyLength: number = 64 * 1024;
 
 /** The text that {@link recordedJson} returns for a body that is too large. */

@@ -60,7 +60,10 @@ export class Registry {
   readonly #planner: WritePlanner;
   readonly #committer: Committer;
   readonly #locks = new KeyedMutex();
-  /** Numbers the writes that webhooks review, because each of them has its own lock. */
+  /**
+   * The number of the latest write that webhooks review. The key of its lock contains this number, so that no other
+   * write has the same lock.
+   */
   #reviewed = 0;
 
   constructor(parts: RegistryParts) {
@@ -75,8 +78,8 @@ export class Registry {
   }
 
   /**
-   * Returns a stored object in the resource's version. Its state is the latest one; with `resourceVersion`, a state
-   * that is not older; with `0`, the state in memory ({@link Revisions.reach}).
+   * Returns a stored object in the resource's version. Without `resourceVersion`, the state is the latest one; with a
+   * number, it is at least as new as this revision; with `0`, it is the state in memory ({@link Revisions.reach}).
    */
   get(resource: Resource, key: ObjectKey, resourceVersion?: string): Entry | Promise<Entry> {
     const reached = this.#parts.revisions.reach(resourceVersion);
@@ -140,8 +143,8 @@ export class Registry {
   }
 
   /**
-   * Changes an object; resolves with undefined when it does not exist. Looks in memory first, because a NotFound error
-   * costs half as much as a creation.
+   * Changes an object; resolves with undefined when it does not exist. Looks for an absent object in memory first,
+   * because the NotFound error of a failed change costs half as much as a creation.
    */
   async #changePresent(resource: Resource, change: RequestedChange): Promise<WriteResult | undefined> {
     if (this.#isSurelyAbsent(resource, change.key)) return undefined;
@@ -155,7 +158,8 @@ export class Registry {
 
   /**
    * Returns true only when the object certainly does not exist: false while memory may be behind, or a write of the
-   * object is running. Otherwise a client that only changes an existing object would need the permission to create it.
+   * object is running. If it returned true for an existing object, a client that only changes the object would need the
+   * permission to create it.
    */
   #isSurelyAbsent({ cache, keyPrefix }: Resource, key: ObjectKey): boolean {
     if (this.#parts.revisions.mayLag) return false;
@@ -324,9 +328,10 @@ export class Registry {
   }
 
   /**
-   * Plans a write while memory may be behind the writes of other replicas. A commit fails if its plan is based on an
-   * old state, so such a plan can be used directly. A plan without a commit, or with an error, is made again once
-   * memory has all acknowledged writes. A write that depends on other objects, and a dry run, are planned only then.
+   * Plans a write while memory may be behind the writes of other replicas. A plan with a commit can be used directly,
+   * because the commit fails if the plan is based on an old state. A plan without a commit, or with an error, is made
+   * again once memory has all acknowledged writes. A dry run, and a write that depends on other objects, are not
+   * planned before memory has these writes.
    */
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
     const isGuarded = this.#planner.rulesOf(resource).guards.length > 0;

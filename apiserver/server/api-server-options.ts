@@ -40,7 +40,8 @@ export interface ApiServerOptions {
   /**
    * `required`: every request except health checks needs a credential, and roles decide what its user may do. `open`:
    * every request has the user `developer`, who may do everything; only allowed with a loopback address. Default:
-   * `required` with a {@link token}, a {@link tokenFile} or an {@link authenticationConfig}; otherwise `open`.
+   * `required` with a {@link token}, a {@link tokenFile}, an {@link authenticationConfig} or a {@link clientCa};
+   * otherwise `open`.
    */
   readonly auth?: AuthMode;
   /**
@@ -258,7 +259,10 @@ export function settingsOf(options: ApiServerOptions): Settings {
   };
 }
 
-/** Returns the default limits for each user. An open server has none, because all requests have the same user. */
+/**
+ * Returns the default limits that depend on users or credentials. An open server has none, because all requests have
+ * the same user and need no credential.
+ */
 function userLimits(auth: AuthMode): Pick<Settings, 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'> {
   const isOpen = auth === 'open';
   return {

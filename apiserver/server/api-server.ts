@@ -98,7 +98,7 @@ export class ApiServer {
     return this.#parts.health.outdated;
   }
 
-  /** The registered kinds. A kind is served when it is registered. */
+  /** The registered kinds. A registered kind is served once it is indexed; see {@link whenReady}. */
   get schemeManager(): SchemeManager {
     return this.#parts.schemes;
   }
@@ -193,9 +193,9 @@ export class ApiServer {
   }
 
   /**
-   * Refuses new requests (503), ends watches with a bookmark, aborts a running export, and resolves when all running
-   * requests have their responses. Controllers of this process may still write. Stop them after this call, and before
-   * {@link stop}.
+   * Refuses new requests (503), ends watches with a bookmark, aborts running exports, backups and re-encryptions, and
+   * resolves when all running requests have their responses. Controllers of this process may still write. Stop them
+   * after this call, and before {@link stop}.
    */
   drain(): Promise<void> {
     this.#drained ??= this.#drain();

@@ -14,7 +14,7 @@ export interface ConnectionTimes {
 }
 
 /**
- * The time limits by default. They are shorter than those of Node, which checks every 30 s and allows 40 s for headers.
+ * The time limits by default. They are shorter than those of Node, which checks every 30 s and allows 60 s for headers.
  */
 export const connectionTimes: ConnectionTimes = { headersMs: 10_000, requestMs: 60_000, checkMs: 1000 };
 

@@ -55,8 +55,8 @@ const foundAtOnce = 64;
  * request. If there is none, it replaces the connection that has been idle for longest since its last request; a part
  * of the next request may have arrived. If there is no idle connection either, it replaces the one whose current
  * request has been arriving for longest. So silent or slow clients do not keep others out. A connection whose request
- * is being handled is never replaced. A request costs one lookup and two assignments in this class. All other work is
- * done only when a new connection arrives while the table is full.
+ * is being handled is never replaced. A request costs one lookup and two assignments in this class. All connections are
+ * visited only every few seconds ({@link forgetSent}), and when a new connection arrives while the table is full.
  */
 export class ConnectionTable {
   /** True once the server stops. Then each request is refused, and its connection is closed. */

@@ -31,8 +31,8 @@ import { WebhookPlaces } from '../webhooks/webhook-places.ts';
 import { WebhookReview } from '../webhooks/webhook-review.ts';
 
 /**
- * Returns the function that counts new objects in quotas. The registry needs this function when it is created, so
- * `registry` is called only once writes begin.
+ * Returns the function that counts new objects in quotas. `registry` returns the registry. It is not called before the
+ * first write, because the registry itself is created with the returned function.
  */
 export function quotaAdmission(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,

@@ -53,7 +53,7 @@ export async function createIdentities(settings: Settings, parts: IdentityParts)
   return {
     certificates: settings.tls === undefined ? undefined : new ClientCertificates(settings.clock),
     administrator,
-    // The authenticator of signed tokens comes first, because it recognizes other tokens by their first letters.
+    // The authenticator of signed tokens comes first, because the first letters of a token show whether it is signed.
     tokens: [...signed.tokens, ...own, ...(administrator === undefined ? [] : [administrator]), ...listed.tokens],
     logins: signed.logins,
     followed: [...listed.followed, ...signed.followed],

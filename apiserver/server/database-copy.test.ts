@@ -60,7 +60,7 @@ describe('a copy of a database', () => {
       const url = await postgres.createDatabase();
       const { store } = await postgres.open(url);
       await writeFile(`${folder}/any.ndjson`, await exportOf(source));
-      // Both wait for the lock at the same time.
+      // The export and the import wait for the lock at the same time.
       const copies = [exportDatabase(url).next(), importDatabase({ database: url, file: `${folder}/any.ndjson` })];
       for (const error of await Promise.all(copies.map(rejectionOf)))
         expect(error).to.include({ name: 'StoreError', code: 'locked' });

@@ -37,8 +37,8 @@ export interface ImportDatabaseOptions {
    */
   readonly withoutEncrypted?: boolean;
   /**
-   * Called with the number of objects that have been read and passed on to be written so far, and with their total
-   * number.
+   * Called with the number of objects that have been read and passed on to be written so far, and with the total number
+   * of objects to import.
    */
   readonly onProgress?: (objects: number, total: number) => void;
   /**

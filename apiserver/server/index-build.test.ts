@@ -130,8 +130,8 @@ describe('the build of the indexes of a kind', () => {
     expect(await turnsOf(() => list({ labelSelector: 'app=app-1', sort: 'tags,desc' }))).to.be.below(5);
     expect(totals).to.deep.equal([objects / 3, objects, objects / 3]);
 
-    // A watch starts with the matching objects of an index that it builds, and receives the changes that happen
-    // meanwhile.
+    // A watch builds a missing index, starts with the matching objects, and then receives the changes that happened
+    // during the build.
     server.schemeManager.unregister(model, 'service');
     server.schemeManager.register(model);
     await server.whenReady(model);

@@ -92,7 +92,7 @@ class Writer {
         known.revision = revisionOf(await client.patch(Note, name, { type: 'merge', patch }));
       }
     } catch (error) {
-      // The outcome of the write is unknown, so the object is read, as a client would do.
+      // After a Timeout, the outcome of the write is unknown, so the object is read, as a client would do.
       if ((error as { reason?: unknown }).reason !== 'Timeout') throw error;
       const stored = await client.get(Note, name).catch(absent);
       known.revision = stored === undefined ? undefined : revisionOf(stored);

@@ -62,7 +62,7 @@ describe('a start from snapshots', () => {
   const database = (name = 'test'): string => join(folder, `${name}.db`);
   const snapshots = (name = 'test'): string => `${database(name)}-snapshots`;
 
-  /** Returns a model with an index whose calls are counted, and a unique index. */
+  /** Returns a model with an index that counts the calls of its function, and with a unique index. */
   function thingModel({ definition = 'tag 1', compute = ({ spec }) => spec.tag }: Options): ModelDescriptor {
     const attribute = (name: string, valueOf: Compute): IndexAttribute => ({
       multiValued: false,
@@ -120,7 +120,7 @@ describe('a start from snapshots', () => {
     }
   }
 
-  /** Changes objects of another kind. */
+  /** Creates five objects of another kind. */
   async function createMaps(name: string): Promise<void> {
     for (let at = 0; at < 5; at += 1) {
       const response = await fetch(`${running().url}/api/v1/namespaces/default/configmaps`, {

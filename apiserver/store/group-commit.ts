@@ -52,7 +52,7 @@ interface Entry {
    * them.
    */
   required: readonly Requirement[];
-  /** The operations that were submitted later, and that have one of these tokens. */
+  /** The later operations that wait for this one, because they have or require one of its tokens. */
   successors: Entry[] | undefined;
   /** The number of earlier operations for which this one waits. */
   blockers: number;
@@ -70,15 +70,15 @@ interface Requirement {
 
 /**
  * Combines the writes that arrive during a commit into the next commit. There is no timer: when no commit is running, a
- * write is committed immediately. Operations on the same key or claim are committed in the order of their submission,
- * each in another batch.
+ * write is committed at the latest at the end of the turn of the event loop. Operations on the same key or claim are
+ * committed in the order of their submission, each in another batch.
  */
 export class GroupCommit {
   readonly #store: CommittingStore;
   /**
-   * The number of operations with which a batch need not wait for more. For a database server it is unlimited, so that
-   * all queued operations are in one batch: there a transaction costs as much as 20 to 30 operations, the disk may be
-   * slow, and transactions of other replicas come in between.
+   * A batch with this many operations is sent at once, and does not wait for more. For a database server the number is
+   * unlimited, so that all queued operations are in one batch: there a transaction costs as much as 20 to 30
+   * operations, the disk may be slow, and transactions of other replicas come in between.
    */
   readonly #enough: number;
   readonly #options: GroupCommitOptions &
@@ -249,8 +249,8 @@ export class GroupCommit {
 
   async #answerInTurn(batch: readonly Entry[], { before, outcomes }: Committed, turn?: Promise<void>): Promise<void> {
     await this.#answered;
-    // This continues in another turn of the event loop. A fast store may already have its next response, so otherwise
-    // no other work would run.
+    // The results are delivered in another turn of the event loop. Without this pause, no other work would run when a
+    // fast store already has its next response.
     if (turn !== undefined) await turn;
     await this.#options.follow?.(before);
     this.#apply(batch, outcomes);

@@ -14,7 +14,7 @@ export interface ListWatchOptions<T extends ApiObject> {
   readonly selection: InformerOptions<T>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a random number in [0, 1), which varies the waits between attempts. */
+  /** Returns a random number in [0, 1). It varies the delay before each new attempt. */
   readonly random: () => number;
 }
 

@@ -39,7 +39,9 @@ export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
     this.#lists.push(() => Promise.reject(error));
   }
 
-  /** Returns the watch that the next call will open. */
+  /**
+   * Scripts a watch, which a call of `watch` opens: the first call opens the watch that was scripted first, and so on.
+   */
   nextWatch(): ScriptedWatch {
     const queue = new StepQueue();
     this.#watches.push(queue);

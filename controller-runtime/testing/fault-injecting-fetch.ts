@@ -19,7 +19,10 @@ export type Fault =
     }
   /** The request reaches the server, but its response is lost. */
   | { readonly kind: 'loseAnswer' }
-  /** The request is sent only when this promise has settled. */
+  /**
+   * The request is sent when this promise has resolved. If the promise rejects, the request rejects with the same
+   * error, and is not sent.
+   */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
   /** The body ends with an error after this number of bytes. */
   | { readonly kind: 'cut'; readonly afterBytes: number };

@@ -16,8 +16,9 @@ const resourceFields: Readonly<Record<string, JsonSchema>> = {
 };
 
 /**
- * Returns the schema to which a reference points. A schema that has a single reference and other fields, such as
- * `nullable`, is returned with the fields of the target.
+ * Follows the reference of a schema, and returns its target. If the schema has other fields beside the reference, such
+ * as `nullable`, they replace those of the target. Returns a schema without a reference unchanged, and an empty schema
+ * if the target does not exist.
  */
 export function resolveSchema(schema: JsonSchema, components: Components): JsonSchema {
   let found = schema;

@@ -1,6 +1,6 @@
 /**
- * The bytes of JSON that are parsed in one step. A step takes at most 3 ms: the worst case is an object in which each
- * field has another name.
+ * The number of bytes of JSON that one step parses. A step takes at most 3 ms. The worst case is an object in which no
+ * two fields have the same name.
  */
 const stepBytes = 16 * 1024;
 
@@ -8,8 +8,8 @@ const stepBytes = 16 * 1024;
 export const severalStepsBytes: number = 2 * stepBytes;
 
 /**
- * The bytes that are searched for the ends of members in one step. A step takes 2 ms before V8 has compiled the search,
- * and less afterwards.
+ * The number of bytes in which one step searches for the ends of members. A step takes 2 ms before V8 has compiled the
+ * search, and less afterwards.
  */
 const searchedBytes = 64 * 1024;
 
@@ -58,13 +58,13 @@ function* readSteps(text: Text, range: Range): DecodeSteps<unknown> {
   yield;
   const opened = text.bytes[range.from];
   const closed = text.bytes[range.to - 1];
-  // If white space follows the opening bracket, the text is parsed as a whole: there may be only white space up to the
-  // closing bracket, and then there is no member. The server's own JSON has no white space.
+  // If white space follows the opening bracket, the text is parsed as a whole, because the list or object may be empty:
+  // parts must have at least one member. The server's own JSON has no white space.
   const isLong = range.to - range.from > text.most && !isSpace(text.bytes[range.from + 1]);
   let whole: object | undefined;
   if (isLong && opened === openList && closed === closeList) whole = yield* listSteps(text, range);
   if (isLong && opened === openObject && closed === closeObject) whole = yield* objectSteps(text, range);
-  // JSON.parse parses a short text. An invalid text is also passed to it, so that it throws its error.
+  // A short text is parsed by JSON.parse as a whole. So is an invalid text: JSON.parse then throws its SyntaxError.
   if (whole === undefined) return parsePart(text, textOf(text, range));
   return text.freeze === undefined ? whole : Object.freeze(whole);
 }
@@ -117,7 +117,10 @@ function* objectSteps(text: Text, range: Range): DecodeSteps<object | undefined>
 const [quote, comma, colon, backslash] = [34, 44, 58, 92];
 const [openList, closeList, openObject, closeObject] = [91, 93, 123, 125];
 
-/** Yields the parts of a list or an object in brackets; undefined when the text is not valid. */
+/**
+ * Yields the parts of the list or object that fills the range. Yields `pause` at intervals of {@link searchedBytes},
+ * and undefined when the text is not valid.
+ */
 function* partsOf({ bytes, most }: Text, range: Range): Generator<Part | 'pause' | undefined> {
   const end = range.to - 1;
   const isList = bytes[range.from] === openList;

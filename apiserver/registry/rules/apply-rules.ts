@@ -33,8 +33,8 @@ export interface ApplyRequest extends WriteRequest {
 }
 
 /**
- * The manager that owns the former fields of an object after its first apply, if no owners were known before.
- * Kubernetes uses the same name.
+ * The manager that becomes the owner of all existing fields in the first apply to an object, if the object has no
+ * managedFields. Kubernetes uses the same name.
  */
 const formerManager = 'before-first-apply';
 

@@ -11,8 +11,8 @@ const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Proposes the replacement (PUT) of a stored object that cannot be read. The sent object is checked like a creation.
- * The object keeps its uid, so that its dependents stay: the stored uid if it can still be read, otherwise the sent
- * uid. `stored` has only the name and the revision.
+ * The object gets the stored uid if that can still be read, otherwise the sent uid, so that its dependents stay.
+ * Without either, it gets a new uid. `stored` has only the name and the revision.
  */
 export function* proposeReplacement(
   rules: Rules,
@@ -34,7 +34,7 @@ export function* proposeReplacement(
 
 /**
  * Proposes the deletion of an object that cannot be read. The object is removed immediately, because its finalizers are
- * unknown. It is only marked for deletion if the rules of its kind require that.
+ * unknown. If the rules of its kind require it, the object is marked for deletion instead.
  */
 export function proposeBrokenDelete(
   rules: Rules,

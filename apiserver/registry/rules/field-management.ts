@@ -17,7 +17,7 @@ export interface FieldManagement {
   keepsEntries(stored: ApiObject): boolean;
   /**
    * Called when {@link keepsEntries} returns false. Returns the entries in the request, from which the new ones are
-   * computed; undefined if the request has none.
+   * computed; undefined if the request clears the entries.
    */
   entries(stored: ApiObject): Steps<ManagedFields | undefined>;
   /** Returns the new entries of a write that changes the object. Hooks may have modified the proposed object. */

@@ -22,7 +22,7 @@ export const kubectl = 'kubectl';
 export function* lastAppliedFields(rules: Rules, live: Fields): Steps<FieldSet> {
   const { annotations } = live['metadata'] as Partial<ObjectMeta>;
   const applied = parseApplied(annotations?.[annotation]);
-  // If the schema does not know a field, the object in the annotation was never applied in this form.
+  // If the object in the annotation has a field that the schema does not know, it was never applied in this form.
   if (applied === undefined || rules.schema.prune(applied).length > 0) return leaf;
   const content = contentOf(applied);
   const { shape } = rules.schema;
@@ -43,8 +43,8 @@ function parseApplied(text: string | undefined): ObjectDraft | undefined {
 }
 
 /**
- * Returns the annotations with the newly applied object, if they had an applied object before. If the new object is too
- * large, removes the annotation.
+ * Returns the annotations with the newly applied object. Annotations that had no applied object before are returned
+ * unchanged. If the new object is too large, its annotation is removed.
  */
 export function renewLastApplied(
   annotations: ObjectMeta['annotations'],

@@ -61,8 +61,9 @@ function checkObject(rules: Rules, object: ApiObject, { request, judged, stored 
 }
 
 /**
- * Returns the violations for which a write is refused. A write that changes only metadata is not refused because of
- * fields that are already stored: it must be possible to delete an object that a newer schema refuses.
+ * Returns the violations for which a write is refused. If a write changes only metadata, violations in other fields are
+ * ignored, because these fields are already stored: it must be possible to delete an object that a newer schema
+ * refuses.
  */
 function newCauses(
   causes: readonly FieldCause[],
@@ -209,8 +210,8 @@ export function* proposeUpdate(
 }
 
 /**
- * Proposes the next state of `stored` for a PATCH. `body` is the patched object, so the patch has removed the status if
- * it is absent.
+ * Proposes the next state of `stored` for a PATCH. `body` is the patched object, so if it has no status, the patch has
+ * removed the status.
  */
 export function* proposePatch(
   rules: Rules,
@@ -310,7 +311,7 @@ export function* decideUpdate(
   setManagedFields(object, entries);
   if (request.isLong) yield;
   const changed = withVersions(stored, object);
-  // The last state of a removed object is not stored, so the model does not check it. So no rule can prevent the
+  // The last state of a removed object is not stored, so the model's own rules do not check it, and cannot prevent the
   // removal.
   if (changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed))
     return { op: 'delete', object: changed };

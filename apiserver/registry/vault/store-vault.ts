@@ -43,7 +43,10 @@ export class StoreVault implements Vault {
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #secrets = new Map<string, Secret>();
   readonly #locked = new Map<string, Locked>();
-  /** The names of values by key: the change of a deletion has no name. */
+  /**
+   * The name of each value, by its key. It is needed for deletions, because the change that reports a deletion has no
+   * name.
+   */
   readonly #names = new Map<string, string>();
   readonly #listeners = new Set<(name: string) => void>();
   readonly #locks = new KeyedMutex();
@@ -144,8 +147,8 @@ export class StoreVault implements Vault {
         const unique = { add: [this.#claimOf(id).claim], remove };
         const operation = { key, kind: this.kindNumber, data, unique };
         const { revision: expect } = stored ?? {};
-        // If the write is refused, another process is the holder, and memory may not have its id yet. So this process
-        // waits for memory, and tries again.
+        // If the write is refused, another process has become the holder. This process waits until memory has the id of
+        // the other process, and tries again.
         if (
           !(await this.#submit(
             expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },

@@ -146,8 +146,8 @@ function inVersion(object: ApiObject, from: Resource, to: Resource): ApiObject {
 }
 
 /**
- * The fields of metadata whose change by a hook is an error. The other fields of the server keep their values, whatever
- * a hook returns.
+ * The fields of metadata whose change by a hook is an error. The other fields of metadata that the server sets keep
+ * their values, whatever a hook returns.
  */
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 

@@ -130,7 +130,7 @@ class Commit implements Submission {
     }
     if (outcome.conflict === 'generation') await this.#around.onOldGeneration(storage);
     // A claim that the write requires is gone. Memory already has the change that released the claim, so memory shows
-    // whether this was the claim of the leader's Lease. Otherwise the write is planned again.
+    // whether this was the claim of the leader's Lease. If it was another claim, the write is planned again.
     if (outcome.conflict === 'requires' && leader !== undefined && !this.#around.leaders.isLeading(leader)) {
       throw formerLeader(model, name, leader);
     }

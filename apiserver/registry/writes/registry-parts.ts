@@ -45,11 +45,11 @@ export interface RegistryParts {
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
   /** The hooks of all kinds. Default none. */
   readonly hooks?: Hooks;
-  /** Lets webhooks review writes. Default: no webhooks. */
+  /** Lets webhooks and policies review writes. Default: no reviews. */
   readonly review?: WriteReview;
 }
 
-/** A write that webhooks review. */
+/** A write that webhooks and policies review. */
 export interface ReviewedWrite {
   readonly verb: Proposal['verb'];
   /** The resource in the version of the request. */
@@ -66,7 +66,7 @@ export interface ReviewedWrite {
  * object is not held meanwhile.
  */
 export interface WriteReview {
-  /** Returns true while any webhook or policy is stored. Most servers have none. */
+  /** Returns true while any webhook or any binding of a policy is stored. Most servers have neither. */
   readonly isConfigured: () => boolean;
   /** Returns true when webhooks and policies may review writes of this kind. */
   covers(resource: Resource): boolean;
@@ -75,7 +75,10 @@ export interface WriteReview {
    * does not respond
    */
   change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject>;
-  /** Checks the final object; undefined for a deletion. @throws ApiError as {@link change} */
+  /**
+   * Checks the final object; undefined for a deletion. @throws ApiError when a webhook or a policy refuses the write,
+   * or when a webhook does not respond
+   */
   check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void>;
 }
 

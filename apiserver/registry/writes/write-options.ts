@@ -40,7 +40,8 @@ export interface WriteOptions {
    */
   readonly annotate?: ((key: string, value: string) => void) | undefined;
   /**
-   * True for a write with which the server maintains its own objects. No webhook reviews such a write. Default false.
+   * True for a write with which the server maintains its own objects. Neither webhooks nor policies review such a
+   * write. Default false.
    */
   readonly isOwnUpkeep?: boolean | undefined;
   /**

@@ -52,8 +52,8 @@ export interface RequestedChange {
   /** The proposal for an object that cannot be read. Without it, such an object cannot be changed (500). */
   readonly proposeBroken?: Propose | undefined;
   /**
-   * True when `proposeBroken` also applies to encrypted objects that this server cannot decrypt, although another key
-   * might decrypt them.
+   * True when `proposeBroken` also applies to objects that may become readable: encrypted objects that another key may
+   * decrypt, and objects that a webhook has not converted yet.
    */
   readonly takesLocked?: boolean;
   /** The resource in the version of the request, when the change is made in another version. */

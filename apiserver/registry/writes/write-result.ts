@@ -21,7 +21,10 @@ export interface WriteResult {
   readonly warnings: readonly string[];
 }
 
-/** The result of a commit or of a dry run. If there is no revision, nothing was stored. */
+/**
+ * The result of a commit or of a dry run. The revision of a dry run is that of the stored object; undefined if there is
+ * none.
+ */
 export interface Written {
   readonly bytes: Buffer;
   readonly revision: number | undefined;

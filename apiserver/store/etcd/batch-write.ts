@@ -27,8 +27,8 @@ const maxInlineBytes = 64 * 1024;
 const maxRequestBytes = 1.25 * 1024 * 1024;
 
 /**
- * The estimated size of a write without its values and three copies of its key, and the estimated size of a reference
- * to a staged value.
+ * The estimated sizes of a write and of a reference to a staged value. The size of a write does not include its values,
+ * nor the three copies of its key.
  */
 const bytesPerWrite = 300;
 const bytesPerStaged = 300;
@@ -109,8 +109,8 @@ export function batchWrite(plan: BatchPlan, state: StoredState, { layout, stagin
 }
 
 /**
- * Returns the changes of a batch. Stages values until the others fit into one transaction; stages those first that save
- * the most bytes.
+ * Returns the changes of a batch. Stages each value above {@link maxInlineBytes}, and further values until the others
+ * fit into one transaction. Of these, the values that save the most bytes are staged first.
  */
 function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, staging: Staging): LoggedChange[] {
   const values = writes.flatMap((write) => valuesOf(write, state));

@@ -99,8 +99,8 @@ export class EtcdCluster {
   }
 
   /**
-   * Starts a member, for the first time or after it has ended. If given, `args` replace the arguments that all members
-   * get.
+   * Starts a member, for the first time or after it has ended. `args` come after the arguments that all members get,
+   * and override those with the same name.
    */
   start(member: EtcdMember, args: readonly string[] = []): void {
     const { scheme = 'http', args: own = [] } = this.#options;

@@ -175,7 +175,10 @@ export class EtcdConnection {
     return error;
   }
 
-  /** Reports the loss of the connection to the listeners, once. Called for each call that is lost. */
+  /**
+   * Reports the loss of the connection to the listeners. Each lost call calls this, but only the first call of this has
+   * an effect.
+   */
   lose(): void {
     if (this.#isLost) return;
     this.#isLost = true;

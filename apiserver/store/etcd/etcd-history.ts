@@ -45,7 +45,7 @@ export class EtcdHistory {
   }
 
   /**
-   * Checks the version and the history of a member. The first call creates the database if it does not exist, and
+   * Checks the version and the history of a member. The first call creates the database if it does not exist. A call
    * starts a new epoch if a backup was restored.
    */
   async check(connection: EtcdConnection): Promise<void> {

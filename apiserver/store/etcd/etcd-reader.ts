@@ -89,7 +89,7 @@ export class EtcdReader {
     return kinds.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ kind }) => kind);
   }
 
-  /** Returns the objects of a kind after a key, in larger pages than other reads. */
+  /** Returns a page of the objects of a kind after a key. The page is larger than those of other reads. */
   async scan(kind: number, after: string): Promise<RowPage<Row>> {
     const { range_end } = this.#layout.objectsOf(kind);
     const key = after === '' ? this.#layout.objectsOf(kind).key : next(this.#layout.object(kind, after));

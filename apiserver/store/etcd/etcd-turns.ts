@@ -5,7 +5,8 @@ import { BoundedWait } from '../server/bounded-wait.ts';
 
 /**
  * The time during which a store waits for its turn before each write. It begins again each time a write of the store
- * has failed because of another store, or has had to wait.
+ * has failed because of another store or has had to wait, and each time the store sees that another store has requested
+ * a place in the order.
  */
 const contendedMs = 1_000;
 

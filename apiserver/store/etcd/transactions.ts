@@ -2,8 +2,8 @@ import type { KeyRange } from './etcd-layout.ts';
 import type { Compare, RequestOp, ResponseOp } from './etcd-messages.ts';
 
 /**
- * The maximum number of operations in one list. A cluster allows 128 (`--max-txn-ops`) along each path of nested
- * transactions, so there may be three levels.
+ * The maximum number of operations in one list of nested transactions. A cluster allows 128 (`--max-txn-ops`) along
+ * each path of nested transactions, so there may be three levels.
  */
 const maxListed = 42;
 
@@ -31,8 +31,8 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 const maxReads = 120;
 
 /**
- * Returns the operations of a transaction that reads several ranges. They are nested only if there are too many for one
- * list.
+ * Returns the operations of a transaction that reads several ranges. They are nested only if there are more of them
+ * than {@link maxReads}.
  */
 export function reading(operations: readonly RequestOp[]): readonly RequestOp[] {
   return operations.length <= maxReads ? operations : nested(operations);

@@ -90,8 +90,8 @@ export class MysqlCommitter {
       }
       for (const part of claimPartsOf(set, claimsChangedAtOnce)) {
         const taken = part.map((row) => ({ ...row, kind }));
-        // A claim with a new holder must be dropped first. All claims are dropped, because to drop an absent row is not
-        // an error.
+        // A claim with a new holder must be dropped first. All claims of this part are dropped, because to drop an
+        // absent row is not an error.
         await connection.query(...sql.changeClaims({ dropped: taken, taken }));
       }
       await connection.query(next);

@@ -46,8 +46,8 @@ export class JsonPath {
   }
 
   /**
-   * Returns the names of the fields at the beginning of the path. All values of the path are inside the last of these
-   * fields.
+   * Returns the names of the fields at the beginning of the path. Every value of the path is the value of the last of
+   * these fields, or is inside it.
    */
   get fields(): readonly string[] {
     const end = this.#steps.findIndex(({ kind }) => kind !== 'field');

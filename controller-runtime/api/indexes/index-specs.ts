@@ -20,8 +20,8 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
 
   /**
    * Adds an index.
-   * @throws ModelError when another index has the same name, when no field selector can use the name, when an option of
-   * the index is unknown, or when the callback of the registration has already returned
+   * @throws ModelError when the index breaks a rule (for example, no field selector can use its name), when another
+   * index has the same name, or when the callback of the registration has already returned
    */
   add(spec: IndexSpec<T>): this {
     const rule =

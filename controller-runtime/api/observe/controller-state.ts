@@ -11,7 +11,10 @@ export interface ControllerKey {
    * `delayed`: the key waits until `nextTime`.
    */
   readonly state: 'processing' | 'parked' | 'delayed' | 'ready' | 'paused';
-  /** The number of consecutive runs after which the controller backed off: failures, requeues and conflicts. */
+  /**
+   * The number of consecutive runs that ended with a failure, a requeue or a conflict; the controller backs off after
+   * each.
+   */
   readonly attempts: number;
   /** The time at which the first of the runs in `attempts` ended; absent when `attempts` is 0. */
   readonly failingSince?: string;

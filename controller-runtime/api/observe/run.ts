@@ -57,7 +57,9 @@ export interface Run extends NamespacedObject {
   readonly object: NamedObject & { readonly generation?: number };
   /** The reasons why the object was in the queue; at most eight. */
   readonly triggers: readonly RunTrigger[];
-  /** 1 for the first run, 2 for the first run after a failure, and so on. */
+  /**
+   * 1, plus the number of consecutive runs directly before this one that ended with a failure, a requeue or a conflict.
+   */
   readonly attempt: number;
   /** Milliseconds from the time at which the object was ready to the start of the run. */
   readonly waitMs: number;

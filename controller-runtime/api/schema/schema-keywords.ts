@@ -132,7 +132,10 @@ function isStrings(value: unknown): boolean {
   );
 }
 
-/** Returns the schemas directly below a schema, each with its path from there, such as `properties.name`. */
+/**
+ * Returns the schemas directly below a schema, each with its place in this schema: `age` for a property `age`, `items`,
+ * or `allOf[0]`.
+ */
 export function childSchemas(
   schema: Readonly<Record<string, unknown>>,
 ): readonly (readonly [place: string, child: unknown])[] {

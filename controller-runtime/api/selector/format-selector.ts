@@ -2,7 +2,7 @@ import type { Requirement, Selector } from './selector.ts';
 
 /**
  * Returns the canonical text of a selector. Its requirements are sorted by key; a single value is written with `=` or
- * `!=`, several values as a sorted set. The parser returns an equal selector for the text. Requirements `in` and
+ * `!=`, several values as a sorted set. The parser returns an equivalent selector for the text. Requirements `in` and
  * `notin` must have at least one value, because the grammar has no text for an empty set.
  */
 export function formatSelector(selector: Selector): string {

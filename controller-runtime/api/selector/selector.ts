@@ -19,8 +19,8 @@ const maxInt64 = 2n ** 63n - 1n;
 const digits = /^[0-9]{1,63}$/;
 
 /**
- * Returns the number that `>` and `<` compare: the label's value as a 64-bit integer without sign. Returns undefined
- * for a text that is not such a number.
+ * Returns the number that `>` and `<` compare: the label's value, digits without a sign, at most 2^63 - 1. Returns
+ * undefined for a text that is not such a number.
  */
 export function wholeNumber(text: string): bigint | undefined {
   if (!digits.test(text)) return undefined;

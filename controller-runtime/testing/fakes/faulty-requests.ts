@@ -13,7 +13,10 @@ export type ClientFault =
   | { readonly kind: 'conflict'; readonly until?: Promise<unknown> }
   /** The request is carried out, but rejects with ServiceUnavailable. */
   | { readonly kind: 'loseAnswer'; readonly until?: Promise<unknown> }
-  /** The request is carried out only when this promise has settled. */
+  /**
+   * The request is carried out when this promise has resolved. If the promise rejects, the request rejects with the
+   * same error, and is not carried out.
+   */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
   /**
    * The process ends at this request, which may be carried out or not. The request and all later requests of runs never
@@ -185,8 +188,8 @@ export class FaultyRequests implements Interceptor {
   }
 
   /**
-   * Ends a request of a crashed process. A request of a run never settles; any other request rejects, so that the
-   * process can be stopped.
+   * Ends a request of a crashed process, or of a run that is over. A request of a run never settles; any other request
+   * rejects, so that the process can be stopped.
    */
   #deadEnd(request: ClientRequest): Promise<never> {
     if (request.reconcileID !== undefined) return neverAnswered;

@@ -73,7 +73,7 @@ export class PluginInstance {
     return this.#isRetired;
   }
 
-  /** The source of the next instance; undefined when the next instance has the same source. */
+  /** The source that replaces this one; undefined when no other source does. */
   get successor(): PluginSource | undefined {
     return this.#successor;
   }
@@ -157,7 +157,7 @@ export class PluginInstance {
     this.#move('fail', { phase: 'Failed', failure, reason });
   }
 
-  /** True when no step of this instance is running, and its controllers have no work. */
+  /** True when the instance has ended, or when it is Started and its controllers have no work. */
   isIdle(): boolean {
     const state = this.#state;
     return state.phase === 'Started' ? state.run.isIdle() : this.hasEnded;

@@ -27,7 +27,8 @@ let isInstalled = false;
 
 /**
  * Runs the work without a network: each connection that it opens, and each request that it sends with `fetch`, fails
- * with an error that names it. Does not affect other code of the process, or programs that the work starts.
+ * with an error that names it. If `fetch` is given, requests go to that function instead. Does not affect other code of
+ * the process, or programs that the work starts.
  */
 export async function withoutNetwork<T>(
   options: NetworkOptions,

@@ -18,7 +18,7 @@ export interface Resource {
 
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** Reads all kinds, each group in the first version that the server lists. */
+/** Reads all kinds. Each kind has the first version that the server lists for it. */
 export async function readResources(api: Api): Promise<readonly Resource[]> {
   const [core, named] = await Promise.all(
     ['/api', '/apis'].map(async (path) => (await api.call(path, { accept: aggregated })).body),
