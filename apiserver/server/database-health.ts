@@ -6,8 +6,8 @@ import type { Store } from '../store/store.ts';
 import { toError } from '../base/to-error.ts';
 
 /**
- * The time for which a failure that does not last ({@link lasting}) is reported, unless another attempt succeeds
- * earlier. The time is limited, because there may be no further attempt that shows that the database works again.
+ * The time for which a failure that is not {@link lasting} is reported, unless another attempt succeeds earlier. The
+ * time is limited, because there may be no further attempt that shows that the database works again.
  */
 const memoryMs = 10_000;
 
