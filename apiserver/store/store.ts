@@ -279,10 +279,10 @@ export interface Store {
    */
   startHistory(revision: number): Promise<OpenedStore>;
   /**
-   * Copies the database, while it is in use, into a new file beside it that only its owner can read, and resolves with
-   * the path. The caller deletes the file. The copy has all writes that were acknowledged before the call. A database
-   * that is opened from the copy continues at a later revision, with a new epoch. The method is absent for an engine
-   * whose own tools make copies.
+   * Copies the database, while it is in use, into a new file in the same folder, and resolves with the path of this
+   * file. Only the owner of the file can read it. The caller deletes the file. The copy has all writes that were
+   * acknowledged before the call. A database that is opened from the copy continues at a later revision, with a new
+   * epoch. The method is absent for an engine whose own tools make copies.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
   /** Absent when the engine cannot keep data about objects, so that each start computes them. */

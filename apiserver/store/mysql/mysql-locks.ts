@@ -49,8 +49,9 @@ const takeAnyInTime = `${takeAny} OR GET_LOCK(${places[0]}, ${timeoutS}) OR ${ta
 const listHolders = `SELECT ${places.map((place) => `IS_USED_LOCK(${place})`).join(', ')}`;
 
 /**
- * Takes the locks of a store after its earlier session has ended. Rejects with StoreError `locked` when another store
- * excludes this one, and with `refused` when too many stores have the database open.
+ * Takes the locks of a store after its earlier session has ended. Rejects with StoreError `locked` when the earlier
+ * session does not end, or when other stores have the database open and this store or one of them needs it exclusively.
+ * Rejects with `refused` when too many stores have the database open.
  */
 export async function lockDatabase(connection: MysqlConnection, request: LockRequest): Promise<void> {
   const { name, token, exclusive } = request;
