@@ -19,7 +19,7 @@ const workPerRule = 40;
 /** The number of characters that are compiled in one unit of work. */
 const charactersPerUnit = 10;
 
-/** The maximum length of a text of a rule that a message repeats. */
+/** The maximum number of characters that a message quotes from one text of a rule. */
 const maxShown = 1024;
 
 /** A schema that may have rules, and its position. */
