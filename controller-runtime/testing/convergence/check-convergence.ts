@@ -79,7 +79,10 @@ class ConvergenceCheck {
     return this.#failureOf(await this.#runOnce(plan, seed ?? 0), seed);
   }
 
-  /** Finds the fewest and simplest faults that cause the same failure. */
+  /**
+   * Removes and simplifies faults, one at a time, as long as the run still fails. Returns the failure with the
+   * remaining faults.
+   */
   async #shrink(plan: FaultPlan, failure: ConvergenceFailure): Promise<ConvergenceFailure> {
     for (const smaller of smallerPlans(plan)) {
       const found = await this.#try(smaller, failure.seed);

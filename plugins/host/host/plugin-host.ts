@@ -153,8 +153,8 @@ export class PluginHost {
   }
 
   /**
-   * Adds a plugin. Never throws: a plugin is Failed when it requires another version of the host, or when another
-   * plugin has its name.
+   * Adds a plugin. Never throws: a plugin is Failed when it requires another version of the host, when its group is
+   * reserved, when another plugin has its name, or when the schema of its settings is invalid.
    */
   add(source: PluginSource): void {
     const { manifest } = source;
@@ -173,7 +173,8 @@ export class PluginHost {
    * Replaces the plugin of that name, even one that was refused. Other plugins' kinds and their watches are not
    * affected; stored objects stay. Resolves when the new plugin is Started or Failed, or when its object disables it.
    * Rejects, and keeps the previous plugin running, when the new plugin requires another version of the host, when its
-   * module cannot be loaded or exports no plugin, or when the schema of its settings is invalid.
+   * group is reserved, when its module cannot be loaded or exports no plugin, or when the schema of its settings is
+   * invalid.
    */
   async reload(source: PluginSource): Promise<void> {
     this.#checkFits(source.manifest);

@@ -9,7 +9,10 @@ import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginPhase, PluginWishes } from './plugin-state.ts';
 
 export interface PluginFleetParts {
-  /** Called with each manifest that is read again for a reload. Throws when the host cannot run the plugin. */
+  /**
+   * Called with each manifest that is read again before its plugin starts again. Throws when the host cannot run the
+   * plugin.
+   */
   readonly check: (manifest: PluginManifest) => void;
   readonly parts: Omit<PluginRunParts, 'extensions' | 'events'>;
   /** Called for every phase of every plugin, and for the progress of its indexes. Must not throw. */

@@ -24,7 +24,10 @@ export type PluginState =
 
 /** The step at which a plugin failed. */
 export type PluginFailure =
-  /** The folder or manifest cannot be read, the name is in use, or the plugin requires another version of the host. */
+  /**
+   * The folder or manifest cannot be read, the name is in use, the group is reserved, the schema of the settings is
+   * invalid, or the plugin requires another version of the host.
+   */
   | 'Refused'
   /** A plugin on which this one depends is missing, has the wrong version, or depends on this one. */
   | 'DependencyMissing'

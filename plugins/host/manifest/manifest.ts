@@ -41,8 +41,8 @@ export interface PluginManifest {
    */
   readonly settings?: object;
   /**
-   * The permissions of the plugin's client. Default: everything in the plugin's own groups, and reading namespaces and
-   * the kinds that its controllers read.
+   * The permissions of the plugin's client. Default: everything in the plugin's own groups, reading namespaces and the
+   * kinds that its controllers read, and applying its declared objects.
    */
   readonly permissions?: readonly PermissionRule[];
   /** The roles that the plugin offers to users. */
@@ -95,7 +95,7 @@ const required: readonly string[] = ['name', 'version'];
 
 /**
  * Reads a manifest. `file` is its name in messages. Throws Error with every mistake at once, each with its line:
- * `plugin.yaml:3: version: must be a version such as 1.0.0`.
+ * `plugin.yaml:3: version: must be a version such as 1.0.0`. Only a missing key has no line.
  */
 export function parseManifest(yaml: string, file = 'plugin.yaml'): PluginManifest {
   const { value, lineOf } = readDocument(yaml, file);

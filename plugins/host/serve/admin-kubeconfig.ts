@@ -24,7 +24,7 @@ export class AdminKubeconfig implements AdministratorFile {
 
   /**
    * Returns the token of the file; undefined if the file does not exist.
-   * @throws Error when other users can read the file, or it has no token.
+   * @throws Error when other users can read the file, or when it has no valid token.
    */
   read(): string | undefined {
     if (!existsSync(this.path)) return undefined;

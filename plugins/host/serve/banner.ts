@@ -20,7 +20,7 @@ export function bannerOf(url: string, config: ServeConfig): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Returns the URL of a database without passwords, which may be before the host name or in a parameter. */
+/** Returns the URL of a database without its user and its parameters, which may contain a password. */
 function withoutSecrets(database: string): string {
   return database.replace(/^([^:]+:\/\/)[^/]*@/, '$1').replace(/\?.*$/s, '');
 }

@@ -50,8 +50,8 @@ export interface RunServeOptions extends ConfigSources {
 
 /**
  * Serves requests until a signal, and resolves with the exit code: 1 when the server could not start, when an exception
- * was not caught, or when a newer version has upgraded the database; 2 when an option has an invalid value; otherwise
- * 0.
+ * was not caught, when a newer version has upgraded the database, or when a plugin failed and `--strict` is set; 2 when
+ * an option has an invalid value; otherwise 0.
  */
 export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
   // With source maps, an error in a plugin names the line of the source file, not of the compiled file.
@@ -214,7 +214,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
     environment: process.env,
   });
   logger.info({ url: server.url }, 'listening');
-  // At a terminal, the banner has the same warning.
+  // With the readable log, the banner has the same warning.
   if (config.auth === 'open' && pretty === undefined)
     logger.warn({}, 'auth is open: every request from this machine may do everything');
   const stopped = new Promise<void>((resolve) => {
