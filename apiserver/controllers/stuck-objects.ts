@@ -24,8 +24,8 @@ interface StuckObject {
 const patienceMs = 60_000;
 
 /**
- * The maximum number of objects in the response. Of the objects of a kind that are being deleted, at most this number is
- * checked. The search for objects whose status is about an old generation ends when it has found this number in all
+ * The maximum number of objects in the response. Of the objects of a kind that are being deleted, at most this number
+ * is checked. The search for objects whose status is about an old generation ends when it has found this number in all
  * kinds together.
  */
 const maxItems = 500;
