@@ -51,7 +51,7 @@ export class ChangeFeed {
     return this.#revision;
   }
 
-  /** The revision up to which changes were trimmed. */
+  /** The feed has all changes after this revision, and none up to it. */
   get floor(): number {
     return this.#floor;
   }
@@ -128,7 +128,8 @@ export class ChangeFeed {
 
   /**
    * Returns the changes of one object, the newest first, with revisions below `before` and above `after`. It examines
-   * at most `most` changes of the kind. `next` is the revision from which to continue; undefined at the end.
+   * at most `most` changes of the kind. `next` is the value of `before` for the next call; undefined when no change is
+   * left.
    */
   changesOf(
     key: string,

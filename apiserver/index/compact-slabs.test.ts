@@ -45,7 +45,7 @@ class Pair {
     this.#mostStates = mostStates;
   }
 
-  /** Writes an object with `size` random bytes, which replaces the object with the same name. */
+  /** Writes an object with `size` bytes of one random value. It replaces the object with the same name. */
   put(name: string, size: number): void {
     const content = Buffer.alloc(size, this.#random(256));
     const bytes = this.slabs.allocate(size);

@@ -5,7 +5,7 @@ import type { Block } from './slabs.ts';
 const smallestList = 16;
 
 /**
- * A list of entries, as they were when the list was created. The list takes eight bytes for each entry, and creates
+ * A list of entries, as they were when they were added. The list takes eight bytes for each entry, and creates
  * JavaScript objects only for entries that are read. It keeps the blocks of the entries in memory.
  */
 export class EntryPlaces implements Iterable<StoredEntry> {

@@ -112,7 +112,7 @@ export interface TableContent {
   readonly blocks: readonly { readonly block: Block; readonly rows: number }[];
 }
 
-/** The number in place of a row's number when there is no row. */
+/** The value for "no row" in place of a row's number, and for "no entry" in the column of block numbers. */
 const free = -1;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The error of an index function that threw, or returned other values than strings. The object was not stored (422 for
- * clients).
+ * An error for an object whose values an index cannot compute: the index function threw, or returned something other
+ * than strings, or returned several values for an index with one value. A write of such an object is refused (422).
  */
 export class IndexValueError extends Error {
   override readonly name = 'IndexValueError';

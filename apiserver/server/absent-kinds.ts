@@ -54,8 +54,8 @@ export class AbsentKinds {
   }
 
   /**
-   * Returns true when the kind is registered, for example because the client requests a version that the kind does not
-   * have.
+   * Returns true when the kind is registered. The request then failed for another reason: for example, it names a
+   * version that the kind does not have.
    */
   #isRegistered({ group, plural }: StoredKind): boolean {
     return this.#parts.schemes

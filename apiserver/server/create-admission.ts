@@ -89,7 +89,7 @@ export function reviews(
   const policies = new PolicyReview({ list: new PolicyList(table), table, namespaces, authorizer });
   const bindings = table.getterOf(admissionPolicyBindingKind);
   // Policies do not cover the kinds of their own group, so that a policy that denies everything can be removed. Most
-  // servers have no binding, so this is checked first.
+  // servers have no binding, so the number of bindings is checked first.
   const hasPolicies = ({ model: { group } }: Resource): boolean =>
     (bindings()?.cache.size ?? 0) > 0 && group !== admissionPolicyBindingKind.group;
   return {

@@ -29,7 +29,7 @@ export interface ImportDatabaseOptions {
   /**
    * The path of an encryption configuration, as for the server that will use the database. Its keys encrypt the Secrets
    * that are in plain text in the export; without such Secrets, no key is needed. Default: the key in `encryption.key`
-   * beside the database.
+   * beside a SQLite database, or else in `./data`.
    */
   readonly encryptionConfig?: string;
   /**
@@ -52,7 +52,9 @@ export interface ExportDatabaseOptions {
    * True: exports Secrets, and the server's own secrets, in plain text. Default false: exports them as they are stored.
    */
   readonly decrypt?: boolean;
-  /** The path of an encryption configuration. Default `encryption.key` beside the database. */
+  /**
+   * The path of an encryption configuration. Default: `encryption.key` beside a SQLite database, or else in `./data`.
+   */
   readonly encryptionConfig?: string;
 }
 

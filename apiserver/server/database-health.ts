@@ -6,8 +6,8 @@ import type { Store } from '../store/store.ts';
 import { toError } from '../base/to-error.ts';
 
 /**
- * The time for which a failure that does not last ({@link lasting}) is reported, unless another attempt succeeds
- * earlier. The time is limited, because there may be no further attempt that shows that the database works again.
+ * The time for which a failure that is not {@link lasting} is reported, unless another attempt succeeds earlier. The
+ * time is limited, because there may be no further attempt that shows that the database works again.
  */
 const memoryMs = 10_000;
 
@@ -38,8 +38,8 @@ export class DatabaseHealth implements HealthCheck {
   }
 
   /**
-   * Records the result of an access; `error` is undefined after a success. Ignores errors that only the request itself
-   * has caused.
+   * Records the result of an access; `error` is undefined after a success. Ignores errors that say nothing about the
+   * database: those that the request itself has caused, and those of a closed store.
    */
   report(what: Use, error: unknown): void {
     if (error === undefined) {
@@ -98,7 +98,9 @@ function commitMetrics(metrics: Metrics): CommitMetrics {
   };
 }
 
-/** Makes the store count and measure its commits, and report their failures. */
+/**
+ * Returns the `commit` of a store so that it also counts and measures commits, and reports their results to `health`.
+ */
 export function measureCommits(
   store: Store,
   { metrics, clock, health }: { readonly metrics: Metrics; readonly clock: Clock; readonly health: DatabaseHealth },

@@ -30,7 +30,7 @@ export class SchemaWatch {
     this.#checks.start();
   }
 
-  /** Resolves when no check is running. */
+  /** Ends the checks. Resolves when no check is running. */
   async stop(): Promise<void> {
     await this.#checks.stop();
   }

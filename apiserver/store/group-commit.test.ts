@@ -53,7 +53,7 @@ function setUp(options: Partial<GroupCommitOptions> = {}): {
   return { group: new GroupCommit(store, { onError: (error) => errors.push(error), ...options }), commits, errors };
 }
 
-/** Finishes this commit and all later ones. Resolves when no operation is queued any more. */
+/** Finishes the commit at the position `first`, and all later ones. Resolves when no operation is queued any more. */
 async function finishFrom(
   first: number,
   { group, commits }: { readonly group: GroupCommit; readonly commits: readonly Commit[] },

@@ -16,8 +16,8 @@ type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 const enough = 32;
 
 /**
- * The maximum number of batches that are written, but whose results are not delivered yet. One more batch may be in
- * flight.
+ * The maximum number of batches that are written, but whose results are not delivered yet. At this number, no further
+ * batch is sent.
  */
 const maxUnanswered = 2;
 

@@ -13,8 +13,8 @@ import type { Informer, InformerOptions } from './informer.ts';
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   /**
-   * The id of the controller run that makes the request. The client of the run sets it, and request logs show it. It is
-   * not sent to a server.
+   * The id of the controller run that makes the request. The client of the run sets it, and the fake clients for tests
+   * record it with the request. It is not sent to a server.
    */
   readonly reconcileID?: string;
 }
@@ -130,8 +130,9 @@ export type AppliedObject<T extends ApiObject> = DeepPartial<Omit<T, 'apiVersion
 
 /**
  * The interface through which programs use the API. It has two implementations, in process and over HTTP, which behave
- * in the same way. Every verb rejects with ApiError. Returned objects are deeply frozen. `update` and `updateStatus`
- * find the model by the object's apiVersion and kind.
+ * in the same way. A verb that fails rejects with ApiError. Over HTTP, every verb except `watch` rejects with the
+ * reason of its signal when the signal aborts. Returned objects are deeply frozen. `update` and `updateStatus` find the
+ * model by the object's apiVersion and kind.
  */
 export interface Client {
   get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T>;

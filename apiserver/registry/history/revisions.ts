@@ -56,10 +56,10 @@ export class Revisions {
   }
 
   /**
-   * Returns the promise for which a read has to wait, by the rules of Kubernetes for the parameter resourceVersion.
-   * With a number, the promise resolves when memory has at least this revision. With `0`, returns undefined: there is
-   * nothing to wait for. Without the parameter, or with an empty one, the promise resolves when memory has every write
-   * that any process acknowledged before this call. The promise rejects with ApiError: 400 for an invalid number, 504
+   * Returns the promise for which a read has to wait, by the rules of Kubernetes for the parameter resourceVersion;
+   * undefined when the read need not wait. With a number, it waits until memory has at least this revision; so with `0`
+   * it never waits. Without the parameter, or with an empty one, it waits until memory has every write that any process
+   * acknowledged before this call. Throws ApiError 400 for an invalid number. The promise rejects with ApiError: 504
    * when memory does not reach the revision in time, 503 when the database does not return its revision.
    */
   reach(resourceVersion: string | undefined): Promise<void> | undefined {

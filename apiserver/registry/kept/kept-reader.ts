@@ -11,7 +11,7 @@ export interface KeptReaderParts {
   readonly kind: NumberedKind;
   readonly cache: KindCache;
   readonly fingerprint: string;
-  /** Called at most once: when parts cannot be used, and are deleted. */
+  /** Called with the reason when the parts cannot be read, or cannot be used and are deleted. */
   readonly onUnusable: (reason: string) => void;
 }
 

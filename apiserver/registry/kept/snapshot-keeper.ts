@@ -129,7 +129,10 @@ export class SnapshotKeeper {
     this.#followed.set(kind.number, { cache, kind, mark });
   }
 
-  /** Writes the snapshot of a kind that no longer changes. Logs a failure. */
+  /**
+   * Writes the snapshot of a kind that no longer changes. If the kind has not changed since it was read from its file,
+   * writes only the mark. Logs a failure.
+   */
   async save(of: SnapshotKind, state: SnapshotState): Promise<void> {
     const followed = this.#followed.get(of.kindNumber);
     const { fewestObjects = 1_000, isEncrypted } = this.#parts;
@@ -207,8 +210,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Returns true for a file that must stay: a snapshot that the next start can use; the file of a kind that was not
-   * read, because its plugin may be missing only temporarily; and a file that is not a snapshot.
+   * Returns true for a file that must stay: a snapshot that the next start can use; the usable file of a kind that was
+   * not read, because its plugin may be missing only temporarily; and a file that is not a snapshot.
    */
   async #isOfUse(name: string): Promise<boolean> {
     if (this.#right.has(name) || this.#known.has(name)) return this.#right.has(name);

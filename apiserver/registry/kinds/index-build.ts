@@ -2,7 +2,7 @@ import type { KindCache } from '../../index/kind-cache.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import type { Store } from '../../store/store.ts';
 
-/** An error for a kind that cannot be served with its indexes. No part of the kind has been registered. */
+/** An error for a kind that cannot be served with its indexes. None of its objects is served. */
 export class IndexBuildError extends Error {
   override readonly name = 'IndexBuildError';
 }

@@ -85,7 +85,7 @@ export class Resource {
   readonly storage: Resource;
   /** Converts objects between this version and the storage version; undefined when both are the same. */
   readonly view: VersionView | undefined;
-  /** True when the kind has several versions, so that objects may have to be converted. */
+  /** True for the storage version of a kind with other served versions, so that objects may have to be converted. */
   readonly hasVersions: boolean;
   readonly #versions: ReadonlyMap<string, Resource>;
   readonly apiVersion: string;
@@ -156,12 +156,15 @@ export class Resource {
     return this.#convertStored;
   }
 
-  /** Returns the versions that clients may request. */
+  /** Returns the versions that clients may request. Call it on the storage version. */
   served(): readonly Resource[] {
     return this.#all().filter(({ model }) => model.served !== false);
   }
 
-  /** Returns the kind in this version; undefined when the kind does not have the version. */
+  /**
+   * Returns the kind in its storage version, or in another version that is served; undefined for any other version.
+   * Call it on the storage version.
+   */
   inVersion(version: string): Resource | undefined {
     return version === this.model.version ? this : this.#versions.get(version);
   }

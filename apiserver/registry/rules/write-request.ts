@@ -29,8 +29,8 @@ export interface Rules {
 }
 
 /**
- * A part of an object that requests write separately. Only some built-in kinds have `finalize`; `scale` occurs only in
- * managedFields.
+ * A part of an object that requests write separately. Only some built-in kinds have `finalize`. The rules treat a write
+ * to `scale` like a patch of the object; hooks, webhooks, policies and managedFields get the name of the subresource.
  */
 export type Subresource = 'status' | 'finalize' | 'scale';
 

@@ -64,7 +64,7 @@ export class EtcdCluster {
   }
 
   /**
-   * Returns the cluster that all tests of the process share, if there is one; otherwise a cluster of one member for
+   * Returns the cluster that all test files of the run share, if there is one; otherwise a cluster of one member for
    * this file. Each test must use its own prefix, and must neither stop members nor compact the history.
    */
   static async shared(): Promise<EtcdCluster> {

@@ -8,7 +8,7 @@ export interface JsonObject {
 /** The path to a part of a value: names of fields, and indexes of arrays. */
 export type Path = readonly (string | number)[];
 
-/** True for an object that is not null or an array. The value must come from JSON or YAML. */
+/** True for an object that is neither null nor an array. The value must come from JSON or YAML. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -15,7 +15,7 @@ import { api, may, userName } from '../state/session.ts';
 import { TokenUses } from './token-uses.tsx';
 import { WhatMay } from './what-may.tsx';
 
-/** The kinds of roles, bindings and users. */
+/** The plurals of the kinds of users, accounts, roles and bindings, in the order of the page. */
 const plurals = ['users', 'serviceaccounts', 'clusterroles', 'clusterrolebindings', 'roles', 'rolebindings'];
 
 /** The page of permissions: the users and accounts, and their rights. */
