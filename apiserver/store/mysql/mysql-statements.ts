@@ -98,7 +98,10 @@ export const addMeta = (name: string, value: string): string =>
 
 export const getBatch = (revision: number): string => `SELECT HEX(batch) FROM log WHERE revision = ${int(revision)}`;
 
-/** Finds the generations of those kinds whose indexes were ever set. Returns the columns `kind, generation`. */
+/**
+ * Finds the generations of kinds. Returns the columns `kind, generation`, without a row for a kind whose indexes were
+ * never set.
+ */
 export const findGenerations = (kinds: readonly number[]): string[] =>
   kinds.length === 0 ? [] : [`SELECT kind, generation FROM kind_indexes WHERE kind IN (${kinds.map(int).join(', ')})`];
 
