@@ -24,8 +24,8 @@ export function idOf({ resource, key }: Node): string {
 }
 
 /**
- * The objects of the served kinds, by the UIDs of their owners. The graph has only the resources and keys of the
- * objects.
+ * The objects of the served kinds, by the UIDs of their owners. The graph has no copies of the objects, only their
+ * resources, keys and UIDs.
  */
 export class OwnerGraph {
   readonly #dependents = new Map<string, Map<string, Dependent>>();
@@ -46,7 +46,7 @@ export class OwnerGraph {
     }
   }
 
-  /** True when no object has an owner, or waits for dependents. */
+  /** True when no object has an owner, and no object waits for its dependents. */
   get isEmpty(): boolean {
     return this.#dependents.size + this.#leaving.size === 0;
   }

@@ -24,8 +24,9 @@ interface StuckObject {
 const patienceMs = 60_000;
 
 /**
- * The maximum number of objects in the response. For each problem, and each kind or controller, the search also stops
- * at this number.
+ * The maximum number of objects in the response. Of the objects of a kind that are being deleted, at most this number
+ * is checked. The search for objects whose status is about an old generation ends when it has found this number in all
+ * kinds together.
  */
 const maxItems = 500;
 
@@ -48,8 +49,8 @@ export async function stuckObjects({
   const failing = controllers.flatMap((controller) => failingOf(controller, nowMs));
   const deleting = resourcesOf(table).flatMap((resource) => deletingOf(resource, controllers, nowMs));
   const behind = await behindOf(table, controllers, nowMs);
-  // Only one problem of an object is shown, since it explains the others: a deletion before a failure, and a failure
-  // before an outdated status.
+  // Of an object with several problems, only the first in this order is shown, since it explains the others: deletion,
+  // failure, outdated status.
   const first = new Map([...behind, ...failing, ...deleting].map((each) => [idOf(each), each]));
   const items = [...first.values()];
   const oldest = items.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''));

@@ -10,7 +10,7 @@ export interface UnservedDependentsParts {
   readonly store: Store;
   readonly table: ResourceTable;
   readonly log: UnservedLog;
-  /** The number of a kind that is not searched, because its objects have no owners. */
+  /** The kind with this kind number is not searched, because its objects have no owners. */
   readonly hidden: number;
 }
 

@@ -19,7 +19,7 @@ const workPerRule = 40;
 /** The number of characters that are compiled in one unit of work. */
 const charactersPerUnit = 10;
 
-/** The maximum length of a text of a rule that a message repeats. */
+/** The maximum number of characters that a message quotes from one text of a rule. */
 const maxShown = 1024;
 
 /** A schema that may have rules, and its position. */
@@ -40,7 +40,7 @@ interface Visit {
 
 /**
  * Checks the CEL rules of a definition with valid schemas: the fields of each rule, the types in its expressions, and
- * its cost. Yields the work done, in units of about 5 µs.
+ * the cost of its expressions. Yields the work done, in units of about 5 µs.
  */
 export function* checkRules(
   versions: readonly DefinitionVersion[],
@@ -126,7 +126,10 @@ interface Transition {
   readonly violations: DefinitionViolations;
 }
 
-/** Checks that a rule reads `oldSelf` only where the value before the write can be found. */
+/**
+ * Checks that a rule reads `oldSelf` only where the value before the write can be found, and that it has
+ * `optionalOldSelf` only if it reads `oldSelf`.
+ */
 function checkTransition(place: string, rule: SchemaRule, { visit, usesOldSelf, violations }: Transition): void {
   const { uncorrelated } = visit;
   if (usesOldSelf && uncorrelated !== undefined)

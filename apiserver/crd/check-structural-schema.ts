@@ -70,8 +70,9 @@ interface Visit extends Place {
 }
 
 /**
- * Checks a schema by the rules of structural schemas (every value has a type, outside of allOf, anyOf, oneOf and not), and its
- * cost. Yields the work done: 1 for a schema, the number of states for a pattern. Stops once the schema costs too much.
+ * Checks a schema by the rules of structural schemas (every value has a type, outside of allOf, anyOf, oneOf and not),
+ * and its cost. Yields the work done: 1 for a schema, the number of states for a pattern. Stops once the schema costs
+ * too much.
  */
 export function* checkStructuralSchema(
   field: string,

@@ -180,9 +180,9 @@ export class DefinitionController {
 
   /**
    * Deletes the objects of a definition, then the kind, and then removes the definition's finalizer. It runs again when
-   * the last object is removed, and when memory receives another new object. From the deletion mark on, no replica can
-   * create objects of the kind: a creation requires the definition's claim under `liveIndex`, and the mark releases
-   * this claim. So no object is missed.
+   * the last object is removed, and when another object of the kind arrives in this process's memory. From the deletion
+   * mark on, no replica can create objects of the kind: a creation requires the definition's claim under `liveIndex`,
+   * and the mark releases this claim. So no object is missed.
    */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;

@@ -91,8 +91,8 @@ export class BodyCodec {
 
   /**
    * Decodes a body within the limits of objects. `reader` is the response that waits for the body. For a body that the
-   * worker decodes, returns a promise, which also rejects when the reader disconnects before the worker begins. For any
-   * other body, returns a source, which throws when it is called.
+   * worker decodes, returns a promise, which also rejects when the reader disconnects before the worker begins. Any
+   * other body is decoded only when the returned source is called, so the source throws the errors.
    * @throws ApiError BadRequest or RequestEntityTooLarge
    */
   decode(bytes: Buffer, format: BodyFormat, reader?: ResponseState): BodySource | Promise<BodySource> {

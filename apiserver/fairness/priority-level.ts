@@ -130,7 +130,9 @@ export class PriorityLevel {
 
   /**
    * Takes seats for a request, immediately or after a wait. Call {@link leave} with the flow and the same cost when the
-   * request has ended. Rejects, or throws, ApiError TooManyRequests when too many requests of the identity wait.
+   * request has ended. Throws ApiError TooManyRequests when too many requests of the identity wait. Rejects with it
+   * when the request is removed from the queue: after the maximum wait, when its client has disconnected, or when too
+   * many requests wait in all.
    */
   enter(identity: string, cost: number, reader: WaitingClient): Flow | Promise<Flow> {
     let flow = this.#flows.get(identity);

@@ -143,15 +143,15 @@ export interface Failure {
 }
 
 /**
- * Returns the status code of the response. When the request failed, the response is not written yet, and the code is
- * that of the error.
+ * Returns the status code of the response. If the request failed before the headers were sent, the code is that of the
+ * error, because the error response is not written yet.
  */
 function statusOf(context: Context, failure: Failure | undefined): number {
   if (failure === undefined || context.headerSent) return context.status;
   return isApiError(failure.error) ? failure.error.code : 500;
 }
 
-/** Adds the attributes of a span that are known only after routing, and after the response. */
+/** Sets the name and the attributes of a span that are known only after the request was routed and handled. */
 export function describeSpan(span: Span, context: Context, failure: Failure | undefined): void {
   const statusCode = statusOf(context, failure);
   const { verb, resource } = askedOf(context);

@@ -29,7 +29,7 @@ export interface AdministratorParts {
 /** The digests of tokens in the database, in hexadecimal. */
 interface KnownTokens {
   readonly current: string;
-  /** The digests of former tokens, the latest last. These tokens never become valid again. */
+  /** The digests of former tokens, the latest last. A token whose digest is here cannot become valid again. */
   readonly former: readonly string[];
 }
 

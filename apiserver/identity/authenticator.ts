@@ -76,7 +76,7 @@ export class Authenticator {
     return this.#ofOwnToken(token, (by) => this.#headers.keep(socket, header, { token, by }));
   }
 
-  /** Calls the authenticator that accepted the token before, because it usually accepts the token again. */
+  /** Asks first the authenticator that accepted this token last time, because it usually accepts the token again. */
   #ofKept({ token, by }: Kept): Found {
     const found = by.ofToken(token);
     return found === undefined || found instanceof Promise ? this.#ofOwnToken(token) : found;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Bytes of a SHA-256. */
+/** The number of bytes of a SHA-256 digest. */
 export const digestBytes: number = 32;
 
 /** A bearer token as a client sent it, with its SHA-256, because tokens are compared only by their digests. */

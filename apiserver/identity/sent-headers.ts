@@ -48,7 +48,7 @@ export class SentHeaders {
   readonly #words = new Int32Array(maxKeptLength / 4);
   readonly #bytes = Buffer.from(this.#words.buffer);
 
-  /** Returns the token of the connection's last accepted header, with its authenticator, if this is the same header. */
+  /** Returns the token of the connection's last accepted header, and its authenticator, if `header` equals it. */
   keptOf(socket: Socket, header: string): Kept | undefined {
     const found = socket[kept];
     if (found?.length !== header.length) return undefined;

@@ -29,7 +29,7 @@ const maxListed = 20;
 
 /**
  * Reads a database as a server would when it starts, but changes neither tables nor objects. Rejects with RangeError
- * for an invalid URL, with StoreError (`locked` while a server has a SQLite file), and with EncryptionConfigError.
+ * for an invalid URL, with StoreError (`locked` while a server uses the SQLite file), and with EncryptionConfigError.
  */
 export async function inspectDatabase(
   database: string,

@@ -12,7 +12,10 @@ export interface MatchSelectors {
   readonly objectSelector?: LabelSelector | null;
 }
 
-/** The object of a write after and before it. A deletion has no `object`, and a creation has no `oldObject`. */
+/**
+ * The object after a write (`object`) and before it (`oldObject`). A deletion has no `object`, and a creation has no
+ * `oldObject`.
+ */
 export interface WrittenObjects {
   readonly object: ApiObject | undefined;
   readonly oldObject: ApiObject | undefined;

@@ -59,7 +59,7 @@ function pathOfModel(model: ModelDescriptor): string {
   return `${model.group === '' ? 'api' : 'apis'}/${apiVersionOf(model)}`;
 }
 
-/** Returns the group version in an endpoint's path `/apis/<group>/<version>/…`. */
+/** Returns the part `apis/<group>/<version>` of an endpoint's path `/apis/<group>/<version>/…`. */
 function pathOfRoute({ path }: EndpointRoute): string {
   return path.split('/').slice(1, 4).join('/');
 }

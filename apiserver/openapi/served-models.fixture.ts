@@ -20,7 +20,7 @@ export class PersonSpec {
   @Schema({ type: () => Person, nullable: true, description: 'Another person' }) otherPerson?: Person | null;
 }
 
-/** A kind of revision 2.9, with fields on the class. It is in another group, and has the same names. */
+/** A kind of revision 2.9, with fields on the class. It has the kind and plural of {@link Person}, in another group. */
 @GVK({ group: 'old-people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons' })
 class FlatPerson extends AbstractExtension {
   @Schema({ type: 'string', maxLength: 100 }) name?: string;
@@ -68,7 +68,7 @@ const machine: ModelDescriptor = defineModel({
 });
 
 /**
- * A kind with the name of the list of another kind, Machine. One of its schemas has the name of a schema of Machine.
+ * A kind named MachineList, like the list of the kind Machine. One of its schemas has the name of a schema of Machine.
  */
 const machineList: ModelDescriptor = defineModel({
   gvk: 'people.example.com/v1alpha1/MachineList',

@@ -86,14 +86,14 @@ export class Passwords {
   }
 }
 
-/** Limits how many hashes are computed at the same time, in the order of the requests. */
+/** Limits how many hashes are computed at the same time. Further requests wait, and proceed in order of arrival. */
 class HashGate {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
   /**
-   * Calls `work` once fewer than {@link maxHashing} hashes are being computed, in the order of the calls. @throws
-   * TooManyLogins when too many requests wait
+   * Calls `work` once fewer than {@link maxHashing} hashes are being computed. Calls that wait proceed in their order.
+   * @throws TooManyLogins when too many requests wait
    */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= maxHashing) {

@@ -19,7 +19,7 @@ export interface RouteQuery {
 
 export type RouteResult<E> =
   | { readonly kind: 'found'; readonly entry: E; readonly handler: HandlerFunction; readonly request: ServerRequest }
-  /** A route matches the path, but no such route has the method. */
+  /** Routes match the path, but none of them has the method. */
   | { readonly kind: 'method'; readonly allowed: readonly string[] }
   /** Routes match path and method, but their predicates do not match. */
   | { readonly kind: 'mismatch'; readonly mismatch: Mismatch }

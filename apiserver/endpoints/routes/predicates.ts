@@ -20,8 +20,8 @@ export interface RequestPredicate {
   /** Returns a predicate that a request meets when it meets at least one of the two predicates. */
   or(other: RequestPredicate): RequestPredicate;
   /**
-   * Returns a predicate that a request meets when it does not meet this one. If no other route matches, the client
-   * receives a 404.
+   * Returns a predicate that a request meets when it does not meet this one. A request that does not meet the returned
+   * predicate receives a 404, if no other route matches it.
    */
   negate(): RequestPredicate;
 }

@@ -13,7 +13,7 @@ export type EndpointResponse = ServerResponse | Response;
  */
 export type HandlerFunction = (request: ServerRequest) => EndpointResponse | Promise<EndpointResponse>;
 
-/** Returns the handler of a request, synchronously. When it returns undefined, the next function is called. */
+/** Returns the handler of a request, synchronously. When it returns undefined, the next route or function is tried. */
 export type RouterFunction = (request: ServerRequest) => HandlerFunction | undefined;
 
 /** Methods that a route may have. */

@@ -118,9 +118,9 @@ export class ServerResponse {
   }
 
   /**
-   * Returns the response with a body that is produced while it is sent: the next piece is requested once the client has
-   * received the previous one. When the client disconnects, `return()` of the iterator (`cancel()` of a ReadableStream)
-   * is called. `type` is the Content-Type, unless the response already has one.
+   * Returns the response with a body that is produced while it is sent: the next piece is requested once the connection
+   * has accepted the previous one. When the client disconnects, `return()` of the iterator (`cancel()` of a
+   * ReadableStream) is called. `type` is the Content-Type, unless the response already has one.
    */
   stream(pieces: Pieces<Uint8Array | string>, type = 'application/octet-stream'): ServerResponse {
     return this.#withBody({ kind: 'stream', pieces }, type);

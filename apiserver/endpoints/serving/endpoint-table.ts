@@ -53,7 +53,7 @@ export interface Endpoints {
    */
   forOwner(name: string, options?: EndpointOwnerOptions): OwnedEndpoints;
   /**
-   * Returns all routes that are not router functions, in the order of registration. It returns the same array until a
+   * Returns all routes, without the router functions, in the order of registration. It returns the same array until a
    * route is added or removed.
    */
   routes(): readonly EndpointRoute[];

@@ -27,7 +27,7 @@ export interface GeneratedKind {
 export class Mount {
   readonly groupVersion: string;
   #entries: readonly MountedEntry[] = [];
-  /** For each number of segments, the entries that such a path can match, in their order. */
+  /** For each number of segments, the entries that a path with this number of segments can match, in their order. */
   readonly #byLength = new Map<number, readonly MountedEntry[]>();
 
   constructor(groupVersion: string) {

@@ -52,8 +52,8 @@ export class RequestPermissions {
   /**
    * Returns a promise to await before a decision about the caller. When it resolves, memory has all roles that were
    * acknowledged before the request. Returns undefined when no wait is needed. The promise rejects with ApiError
-   * Unauthorized when the credential is no longer valid by then. While the database does not respond, decisions use the
-   * roles in memory.
+   * Unauthorized when the credential is no longer valid after the wait. While the database does not respond, decisions
+   * use the roles in memory.
    */
   reach(context: Context): Promise<void> | undefined {
     const reached = this.#parts.authorizer.reach(callerOf(context));

@@ -44,7 +44,8 @@ export class RequestAuditor {
 
   /**
    * Records the arrival of a request, if the policy requires it. It is called after authentication. If writes require
-   * audit entries, it returns a promise for a write, which must wait until this entry is written.
+   * audit entries, and the request is a write, it returns a promise that resolves when the entry is written. The write
+   * must wait for this promise.
    */
   recordArrival(context: Context): Promise<void> | undefined {
     const { audited: request } = context.state;

@@ -139,8 +139,7 @@ function setType(context: Context, name: string): void {
 
 /**
  * Refuses a request for a file that was just deleted, and a request with a failed precondition or an impossible range.
- * Kubernetes
- * has no reason for two of these codes.
+ * Kubernetes has no `reason` for the codes 412 and 416, so their Status has the reason BadRequest.
  */
 function refuse(context: Context, { statusCode, headers }: SendResult): void {
   const message = refusals[statusCode];

@@ -85,8 +85,8 @@ function sendWhole(context: Context, body: string | Uint8Array): void {
 }
 
 /**
- * Sends a response without a body, without koa. koa would set a Content-Type, and would close the connection after a
- * 205, which needs a Content-Length (RFC 9110, 15.3.6).
+ * Sends a response without a body, without koa. koa would set a Content-Type. A 205 needs a Content-Length (RFC 9110,
+ * 15.3.6), but koa would remove it, and the connection would be closed.
  */
 function sendEmpty(context: Context): void {
   const { res } = context;

@@ -25,7 +25,7 @@ export function issuerRoutes(issuer: AccountIssuer): Middleware {
     if (context.method === 'DELETE' && found.type === jwksType) return deleteKeys(context, issuer);
     requireRead(context);
     context.set('Content-Type', found.type);
-    // Clients may cache the keys for an hour. After that, they see a new key.
+    // Clients may cache the keys for an hour, so they may see a new key up to an hour late.
     context.set('Cache-Control', 'public, max-age=3600');
     context.body = Buffer.from(JSON.stringify(await found.read()));
   };

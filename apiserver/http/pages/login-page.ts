@@ -51,8 +51,8 @@ function link(
 }
 
 /**
- * Returns the page that continues after a login at a provider. A redirect does not work: it is a part of the navigation
- * that the provider's page began, and browsers send no session cookie with such a request.
+ * Returns the page that continues after a login at a provider. A redirect would not work: it would belong to the
+ * navigation that the provider's page began, in which browsers do not send the session cookie (SameSite=Strict).
  */
 export function continuePage({ next, root }: Pick<LoginPageState, 'next' | 'root'>): string {
   const href = escapeHtml(root + next.slice(1));

@@ -9,8 +9,8 @@ import { firstOf } from '../request/query.ts';
 import { homeostatVersion } from './version.ts';
 
 /**
- * The Cache-Control of a document whose URL has its hash, so that it never changes. It is `private`, because a shared
- * cache does not check permissions.
+ * The Cache-Control of a document whose URL contains the document's hash: the content at this URL never changes. It is
+ * `private`, because a shared cache does not check permissions.
  */
 const foreverByHash = 'private, max-age=31536000, immutable';
 
@@ -20,9 +20,9 @@ export interface OpenApiParts {
 }
 
 /**
- * Serves `/openapi/v3`, the documents to which it links, `/openapi/v2` and `/openapi.json`. They are always JSON, which
- * clients that prefer protobuf can read, too. Clients that read only protobuf (kubectl up to 1.28, for v2) receive an
- * empty document, and work with it.
+ * Serves `/openapi/v3`, the documents to which it links, `/openapi/v2` and `/openapi.json`. They are JSON, also for
+ * clients that prefer protobuf but can read JSON. Clients that accept only protobuf for `/openapi/v2` (kubectl up to
+ * 1.28) receive an empty document, and work with it.
  */
 export function openApiRoutes({ models, endpointRoutes }: OpenApiParts): Middleware {
   const documents = new OpenApiDocuments({
@@ -72,6 +72,6 @@ async function sendDocument(context: Context, path: string, document: ServedDocu
   }
   const cacheControl = asked === undefined ? {} : { cacheControl: foreverByHash };
   const answer = { type: 'application/json', tag: hash, ...cacheControl };
-  // The hash is checked first, so that a client that already has the document does not wait until it is built.
+  // If-None-Match is checked first: a client that already has the document need not wait until the document is built.
   if (!isFresh(context, answer)) sendCacheable(context, { ...answer, bytes: await document.bytes() });
 }

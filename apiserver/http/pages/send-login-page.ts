@@ -40,8 +40,8 @@ export function isPageRequest(context: Context): boolean {
 }
 
 /**
- * Returns a path of this server, with its query and fragment, in its normal form; `/docs` for any other value, such as
- * another site's URL.
+ * Returns a path of this server, with its query and fragment, in its normal form. Returns `/docs` for any other value,
+ * such as another site's URL, and for the paths of login and logout.
  */
 export function localPath(next: string): string {
   const origin = 'http://localhost';

@@ -33,7 +33,7 @@ interface Range {
   readonly shape?: string;
 }
 
-/** The format of a response. */
+/** The format and the form of a response. */
 export interface Accepted<T> {
   readonly format: ResponseFormat;
   /** The form that the client requested; undefined for the object itself. */

@@ -5,7 +5,7 @@ import { parseRevision } from '../../registry/history/revisions.ts';
 import { allOf, choiceOf, firstOf, integerOf, refuse } from './query.ts';
 import type { QueryParameters } from './query.ts';
 
-/** Returns the selectors and the order of a list or watch. Throws a 400 for invalid values. */
+/** Returns the selectors of a list or watch. Throws a 400 for invalid values. */
 export function readSelection(query: QueryParameters): Pick<ListRequest, 'labelSelector' | 'fieldSelector'> {
   return {
     labelSelector: parseLabelSelector(allOf(query, 'labelSelector')),

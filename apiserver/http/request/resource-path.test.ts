@@ -32,7 +32,7 @@ describe('parseResourcePath', () => {
       expect(path?.plural).to.equal(recorded.resource);
       expect(path?.name ?? '').to.equal(recorded.name);
       expect(path?.subresource ?? '').to.equal(recorded.subresource);
-      // `/namespaces/<ns>` is the Namespace itself, for which the recording has the name in both fields.
+      // `/namespaces/<ns>` is the Namespace itself. The recording has its name as the name and as the namespace.
       if (recorded.resource !== 'namespaces') expect(path?.namespace ?? '').to.equal(recorded.namespace);
     });
   }

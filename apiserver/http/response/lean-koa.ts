@@ -24,7 +24,10 @@ export class LeanKoa extends Koa {
     return this.#answer.bind(this, handle);
   }
 
-  /** Creates the context of a request. For a target with a query, it is koa's own. */
+  /**
+   * Creates the context of a request. It is koa's own if the target has a query, or characters that koa's parser treats
+   * specially.
+   */
   contextOf(req: IncomingMessage, res: ServerResponse): Context {
     if (!pathAlone.test(req.url ?? '')) return this.koaContextOf(req, res);
     return new ContextOfKoa(this, req, res);

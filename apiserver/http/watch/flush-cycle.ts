@@ -5,7 +5,7 @@ import { PassCache } from './watch-frames.ts';
 /** The time after which the pass lets other work of the event loop run. */
 const sliceMs = 2;
 
-/** A pass and the rest after it take at most this time together, unless the pass alone takes longer. */
+/** A pass and the pause after it take at most this time together, unless the pass alone takes longer. */
 const mostCycleMs = 50;
 
 /** A target that has events to write, such as a watcher or a group of watchers. */
@@ -16,9 +16,9 @@ export interface Flushable {
 
 /**
  * Writes to many watchers in passes. A pass runs in slices of {@link sliceMs}, and other work runs between two slices.
- * After a pass of d ms, the next one starts at the earliest d ms later, so that each write has more changes and watchers
- * take at most half of the time. A pass with so many watchers that the pause would make them wait for too long has a
- * shorter one, or none: then watchers take the time that other work leaves.
+ * A pause follows each pass, usually as long as the pass, so that each write has more changes and watchers take at most
+ * half of the time. If pass and pause together would exceed {@link mostCycleMs}, the pause is shorter, or there is
+ * none, so that watchers do not wait for too long. Without a pause, they take all the time that other work leaves.
  */
 export class FlushCycle {
   /** The cache that watchers share during a pass. */

@@ -74,7 +74,7 @@ interface Range {
   readonly latest: number;
 }
 
-/** The size from which a batch is not made again for a further change during a pass, which takes time and memory. */
+/** A batch of at least this size is not made again for a later change in the same pass: this saves time and memory. */
 const longBatchBytes = 32 * 1024;
 
 /** Serializes events once for all watchers that receive them, for the duration of one pass. */

@@ -94,7 +94,7 @@ describe('WatchGroups', () => {
     expect(sent.join('')).to.equal('abcd');
     await turn();
     expect(sent.join('')).to.equal('abcdef');
-    // The change during the pass has reached c to f. The next pass begins after a rest.
+    // The change during the pass has already reached c to f, but not a and b. The next pass begins after a pause.
     await turn();
     expect(sent.join('')).to.equal('abcdef');
     await clock.advance(6);
@@ -114,7 +114,7 @@ describe('WatchGroups', () => {
     }
     const others = sent.join('').split('z');
     expect(others).to.have.lengthOf.at.least(4);
-    // A watcher waits for the rest of one pass and for the next one.
+    // Between two writes to z, the group makes at most two passes of four writes.
     for (const waited of others) expect(waited.length).to.be.at.most(8);
   });
 

@@ -31,7 +31,7 @@ export class WatchGroup implements Flushable {
   readonly #owner: GroupOwner;
   readonly #members = new Set<GroupMember>();
   #order = this.#members.values();
-  /** The number of next watchers in the order that may lack the latest change. */
+  /** The number of watchers that may lack the latest change. They are the next ones in the order. */
   #due = 0;
   /** The number of watchers to which the current pass still writes. */
   #left = 0;

@@ -107,7 +107,10 @@ export class WatchStream implements Flushable, GroupMember {
     this.#wake();
   }
 
-  /** Sends what only this watcher waits for. {@link WatchGroup} calls `send` for changes. */
+  /**
+   * Sends what is due for this watcher alone, for example a bookmark, or the rest of the events once the client can
+   * read again. After a change, {@link WatchGroup} calls `send` instead.
+   */
   flush(): boolean {
     this.#dirty = false;
     this.send();
@@ -127,8 +130,8 @@ export class WatchStream implements Flushable, GroupMember {
   }
 
   /**
-   * Returns to the position at which the last flush began. The flush is repeated when a webhook has converted its
-   * objects.
+   * Sets the position back to where the call of `send` began, and lets a webhook convert the next objects. Then `send`
+   * is called again.
    */
   #fetch({ sentInitial, revision }: { readonly sentInitial: number; readonly revision: number }): void {
     this.#sentInitial = sentInitial;

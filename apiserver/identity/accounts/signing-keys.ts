@@ -56,7 +56,7 @@ export class SigningKeys {
   #reaching: Promise<void> | undefined;
   #reachedMs = Number.NEGATIVE_INFINITY;
 
-  /** Creates the keys. They are updated from the vault until the vault is closed. */
+  /** Creates no key yet. The keys in memory follow those in the vault until the vault is closed. */
   constructor(parts: SigningKeysParts) {
     this.#parts = parts;
     parts.vault.onChange((name) => {

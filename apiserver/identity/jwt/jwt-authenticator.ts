@@ -12,8 +12,8 @@ type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 export interface VerifiedToken {
   readonly expiresMs: number;
   /**
-   * Returns the token's user; undefined when the token is invalid for a reason other than its expiry. `audience` is
-   * undefined for this server.
+   * Returns the token's user; undefined when the token is invalid for a reason other than its expiry. An undefined
+   * `audience` means this server.
    */
   readonly userFor: (audience: string | undefined) => Found;
 }
@@ -56,7 +56,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
   }
 
   ofTokenFor({ text, key }: BearerToken, audience?: string): Found {
-    // Tokens that are not JWT, most of which start differently, are skipped.
+    // A token that does not begin like a JWT is skipped. Most tokens of other kinds begin differently.
     if (!text.startsWith(beginning)) return undefined;
     const known = this.#verified.get(key);
     if (known === undefined) return this.#verify(text, { key, audience });

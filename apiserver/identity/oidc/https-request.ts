@@ -14,7 +14,7 @@ export interface HttpsParts {
   readonly signal?: AbortSignal;
 }
 
-/** The method, headers and body. By default, it is a GET without a body. */
+/** The method, headers and body of a request. By default, the request is a GET without a body. */
 export interface HttpsMessage {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;

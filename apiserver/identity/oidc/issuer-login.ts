@@ -163,7 +163,7 @@ function codeOf(code: string): string {
 
 /**
  * Returns how this server authenticates as a client of the issuer. The default of OpenID Connect is HTTP Basic
- * authentication. An issuer may declare that it accepts the secret only in the form.
+ * authentication. An issuer may declare that it accepts the secret only in the request's body (`client_secret_post`).
  */
 function authenticationBy(secret: string | undefined, metadata: IssuerMetadata): client.ClientAuth {
   if (secret === undefined) return client.None();
