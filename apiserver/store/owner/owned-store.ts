@@ -108,7 +108,10 @@ class OwnedStore implements Store {
     return this.#call('checkSchema', undefined);
   }
 
-  /** Calls `wake` with the revision of each commit whose changes the owner sends. `wake` must not throw. */
+  /**
+   * Calls `wake` with the revision of each commit of this store, and of each commit whose changes the owner sends.
+   * `wake` must not throw.
+   */
   subscribe(wake: (revision: number) => void): () => void {
     // Each call adds a new function, so that the same `wake` can be added twice.
     const listener = (revision: number): void => wake(revision);
