@@ -48,7 +48,10 @@ function checkApproval(definition: CustomResourceDefinition): readonly FieldViol
   return violations.found;
 }
 
-/** Checks the fields that may not change while a definition is stored. */
+/**
+ * Checks the change of a stored definition: the fields that may not change, the stored versions, the certificate bundle
+ * of the webhook, and the approval annotation.
+ */
 export function checkChange(
   next: CustomResourceDefinition,
   previous: CustomResourceDefinition,

@@ -70,8 +70,9 @@ interface Visit extends Place {
 }
 
 /**
- * Checks a schema by the rules of structural schemas (every value has a type, outside of allOf, anyOf, oneOf and not), and its
- * cost. Yields the work done: 1 for a schema, the number of states for a pattern. Stops once the schema costs too much.
+ * Checks a schema by the rules of structural schemas (every value has a type, outside of allOf, anyOf, oneOf and not),
+ * and its cost. Yields the work done: 1 for a schema, the number of states for a pattern. Stops once the schema costs
+ * too much.
  */
 export function* checkStructuralSchema(
   field: string,
@@ -227,8 +228,8 @@ class SchemaCheck {
   }
 
   /**
-   * Checks that a resource does not redefine `apiVersion`, `kind` and `metadata`. It may restrict `metadata.name` and
-   * `metadata.generateName`.
+   * Checks that a resource has no `additionalProperties`. Also checks that its `apiVersion` and `kind` are strings, and
+   * its `metadata` is an object, if the schema declares their types.
    */
   #checkResource({ properties = {}, additionalProperties }: DefinitionSchema, field: string): void {
     const violations = this.#violations;

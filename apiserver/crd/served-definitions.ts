@@ -126,8 +126,8 @@ export class ServedDefinitions {
 }
 
 /**
- * Returns the definition with its plural as its singular name, so that objects can be deleted even when another kind has
- * the definition's own singular name.
+ * Returns the definition with its plural as its singular name, so that objects can be deleted even when another kind
+ * has the definition's own singular name.
  */
 function withoutSingular(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;

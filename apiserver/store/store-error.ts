@@ -3,11 +3,14 @@
  * - `refused`: the engine has refused this request, and nothing was written; a batch of several operations may be tried
  *   again in parts
  * - `full`: the disk is full, and nothing was written (clients get 507 or 503)
- * - `readOnly`, `io`: the storage medium fails; after `io` in a commit, the next start shows whether it was written
+ * - `readOnly`: the storage medium or the server accepts no writes
+ * - `io`: the storage medium fails, or the database server cannot handle the request at the moment; after `io` in a
+ *   commit, the next start shows whether the batch was written
  * - `corrupt`: it is not a database, or it is damaged
  * - `locked`: another process or store has the database open
  * - `newer`: a newer program has upgraded the database, before or after it was opened; nothing was written
- * - `crashed`: the worker of the store has ended; operations in flight may have been written or not
+ * - `crashed`: the worker of the store, or the process that has the database open, has ended; operations in flight may
+ *   have been written or not
  * - `closed`: the store is not open yet, or already closed
  * - `unknown`: the connection was lost before the response to a commit, and the outcome cannot be looked up in time;
  *   the batch may have been written, or may be written later

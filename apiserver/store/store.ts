@@ -22,7 +22,7 @@ export interface Operation {
   readonly unique?: { readonly add: readonly Claim[]; readonly remove: readonly Claim[] };
   /**
    * The generation of the kind's unique indexes, as {@link Store.setClaims} has returned it. If the kind now has
-   * another generation, the operation is refused, because a writer with other indexes may lack claims. Default: not
+   * another generation, the operation is refused, because an operation for other indexes may lack claims. Default: not
    * checked.
    */
   readonly generation?: number;
@@ -151,7 +151,7 @@ export interface NumberedKind extends StoredKind {
   readonly number: number;
 }
 
-/** Data about objects of a kind that a program keeps, so that its next start need not compute them. */
+/** Data that a program has computed from objects of a kind, stored so that its next start need not compute them. */
 export interface KeptData {
   /** The revision of the last object state to which the data belongs. */
   readonly last: number;
@@ -279,10 +279,10 @@ export interface Store {
    */
   startHistory(revision: number): Promise<OpenedStore>;
   /**
-   * Copies the database, while it is in use, into a new file beside it that only its owner can read, and resolves with
-   * the path. The caller deletes the file. The copy has all writes that were acknowledged before the call. A database
-   * that is opened from the copy continues at a later revision, with a new epoch. The method is absent for an engine
-   * whose own tools make copies.
+   * Copies the database, while it is in use, into a new file in the same folder, and resolves with the path of this
+   * file. Only the owner of the file can read it. The caller deletes the file. The copy has all writes that were
+   * acknowledged before the call. A database that is opened from the copy continues at a later revision, with a new
+   * epoch. The method is absent for an engine whose own tools make copies.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
   /** Absent when the engine cannot keep data about objects, so that each start computes them. */

@@ -134,7 +134,8 @@ export class DependentsHandler {
 }
 
 /**
- * Describes a dependent. Only owners in the tree are included, because an object may have many other owner references.
+ * Describes a dependent. Only owners with one of these UIDs are included, because an object may have many other owner
+ * references.
  */
 function dependentOf(object: ApiObject, uids: ReadonlySet<string>): Dependent {
   const { apiVersion, kind, metadata } = object;

@@ -54,8 +54,8 @@ export class HistoryHandler {
   }
 
   /**
-   * Returns the object at the revision that the request names. @throws ApiError Forbidden if the kind is encrypted,
-   * because former states may contain secrets
+   * Returns the object at the revision that the request names. @throws ApiError Forbidden for a former state of a
+   * Secret, an ExternalEffect, or an object of an encrypted kind, because this state may contain secrets
    */
   async exactState({ context, resource, key }: HistoryCall): Promise<{ readonly bytes: Buffer }> {
     const asked = firstOf(queryOf(context), 'resourceVersion');

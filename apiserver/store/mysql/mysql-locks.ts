@@ -43,13 +43,15 @@ const ownLock = (token: string): string => `CONCAT('homeostat-store:', SHA1(${he
 const takeAny = places.map((place) => `GET_LOCK(${place}, 0)`).join(' OR ');
 const takeAll = places.map((place) => `GET_LOCK(${place}, ${timeoutS})`).join(' AND ');
 // Tries all locks, waits for the first one, and then tries all again. A store that holds all locks releases them
-// together, so the wait for the first one is enough; of many stores that hold one lock each, any may release its lock.
+// together, so the wait for the first one is enough. If many stores hold one lock each, any of them may release its
+// lock during this wait, so all locks are tried again after it.
 const takeAnyInTime = `${takeAny} OR GET_LOCK(${places[0]}, ${timeoutS}) OR ${takeAny}`;
 const listHolders = `SELECT ${places.map((place) => `IS_USED_LOCK(${place})`).join(', ')}`;
 
 /**
- * Takes the locks of a store after its earlier session has ended. Rejects with StoreError `locked` when another store
- * excludes this one, and with `refused` when too many stores have the database open.
+ * Takes the locks of a store after its earlier session has ended. Rejects with StoreError `locked` when the earlier
+ * session does not end, or when other stores have the database open and this store or one of them needs it exclusively.
+ * Rejects with `refused` when too many stores have the database open.
  */
 export async function lockDatabase(connection: MysqlConnection, request: LockRequest): Promise<void> {
   const { name, token, exclusive } = request;

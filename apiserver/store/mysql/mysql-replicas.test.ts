@@ -150,7 +150,10 @@ describeWithMysql('MySQL stores that share a database', () => {
       return (await Promise.all(all)).flat();
     };
 
-    /** Reads changes without a pause, each time from the last revision on, until it has the last change. */
+    /**
+     * Reads changes without a pause, each time those after the latest revision that it has read. Ends when `isLast`
+     * returns true for that revision.
+     */
     const follow = async (store: Store, isLast: (revision: number) => boolean): Promise<number[]> => {
       const seen: number[] = [];
       while (!isLast(seen.at(-1) ?? 0)) {

@@ -77,7 +77,7 @@ export const setCounter = (revision: number): string => `UPDATE counter SET revi
 
 /**
  * Returns the schema version of the database; during an upgrade, the version to which it is upgraded. MySQL commits
- * each step of a migration, and no older program may write between two steps.
+ * each step of a migration by itself; because of the new version, older programs do not write between two steps.
  */
 export const getSchema: string = `SELECT MAX(CAST(value AS UNSIGNED)) FROM meta WHERE name IN (${hex('schema')}, ${hex('upgrading')})`;
 
@@ -98,7 +98,10 @@ export const addMeta = (name: string, value: string): string =>
 
 export const getBatch = (revision: number): string => `SELECT HEX(batch) FROM log WHERE revision = ${int(revision)}`;
 
-/** Finds the generations of those kinds whose indexes were ever set. Returns the columns `kind, generation`. */
+/**
+ * Finds the generations of kinds. Returns the columns `kind, generation`, without a row for a kind whose indexes were
+ * never set.
+ */
 export const findGenerations = (kinds: readonly number[]): string[] =>
   kinds.length === 0 ? [] : [`SELECT kind, generation FROM kind_indexes WHERE kind IN (${kinds.map(int).join(', ')})`];
 

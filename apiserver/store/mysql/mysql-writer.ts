@@ -243,7 +243,7 @@ export class MysqlWriter {
   }
 }
 
-/** Returns true when the error is a response of the database, which would be the same for another attempt. */
+/** Returns true when another look-up would fail with the same error. */
 function isFinal(error: unknown): boolean {
   const code = storeErrorCodeOf(error);
   return code === 'unknown' || code === 'diverged';

@@ -15,7 +15,7 @@ import type { Store } from '../store.ts';
 export type DatabaseLocation =
   /**
    * A SQLite file. `owner` is the stream to the process that has the file open: the path of a socket, or `fd:<number>`
-   * for an inherited one. It is absent when no process has the file open.
+   * for an inherited stream. Without `owner`, this process opens the file itself.
    */
   | { readonly engine: 'sqlite'; readonly path: string; readonly owner?: string }
   | { readonly engine: 'memory' }

@@ -89,8 +89,9 @@ export class MergedCommits {
   }
 
   /**
-   * Handles a failed write, which has stored nothing. If a refused operation is the cause, all batches of the write
-   * have failed, so each batch is written again by itself.
+   * Handles a failed write. A write that fails with `refused` has stored nothing, and an operation of one batch may be
+   * the cause. So each of several batches is then written again by itself. After any other error, all batches reject
+   * with this error.
    */
   async #fail(taken: readonly Waiting[], error: unknown): Promise<void> {
     if (taken.length > 1 && storeErrorCodeOf(error) === 'refused') {

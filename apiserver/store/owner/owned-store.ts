@@ -32,8 +32,8 @@ export function createOwnedStore(connect: () => Duplex): Store {
 }
 
 /**
- * A store whose calls a {@link StoreOwner} in another process handles. The owner sends it each change of other
- * processes without a request.
+ * A store that sends its calls to a {@link StoreOwner} in another process. Without a request, the owner also sends it
+ * the changes that processes commit.
  */
 class OwnedStore implements Store {
   readonly isShared = true;
@@ -94,8 +94,8 @@ class OwnedStore implements Store {
   async changes(after: number, limit: number): Promise<readonly Change[]> {
     this.#opened();
     const known = this.#recent.after(after, limit);
-    // If the changes are not known here, they are read from the database: only it can tell that there are no more
-    // changes.
+    // If the changes are not known here, they are read from the database: only the database can tell that there are no
+    // more changes.
     if (known !== undefined) return known;
     return (await this.#call('changes', { after, limit })).flatMap(unpackChanges);
   }
@@ -108,7 +108,10 @@ class OwnedStore implements Store {
     return this.#call('checkSchema', undefined);
   }
 
-  /** Calls `wake` with the revision of each commit of another process. `wake` must not throw. */
+  /**
+   * Calls `wake` with the revision of each commit of this store, and of each commit whose changes the owner sends.
+   * `wake` must not throw.
+   */
   subscribe(wake: (revision: number) => void): () => void {
     // Each call adds a new function, so that the same `wake` can be added twice.
     const listener = (revision: number): void => wake(revision);

@@ -100,7 +100,7 @@ const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema
  * Returns the statement that commits a batch. It starts after the counter is locked, so that it reads the current
  * state. All its parts see the state before the statement. Conflicts are decided before anything is written, and only
  * operations without a conflict get a revision and are written. The data of all operations are one byte string. The
- * notification has only the revision, because a hint needs no data.
+ * notification has only the revision: the stores that receive it read the changes from the log.
  *
  * The settings of the session make all joins nested loops by index. A join of two parts by position would be quadratic;
  * only claims that other objects hold are joined in this way.

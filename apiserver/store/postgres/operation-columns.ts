@@ -60,8 +60,9 @@ interface ClaimColumns {
 
 interface ClaimColumn {
   readonly positions: number[];
-  /** The kinds and the keys of the operations. */
+  /** For each claim, the kind of its operation. */
   readonly kinds: number[];
+  /** For each claim, the key of its operation. */
   readonly keys: string[];
   readonly indexes: number[];
   readonly values: string[];

@@ -39,8 +39,8 @@ export async function sendBatch(
   const error = errors.find((each) => isServerError(each) && !isAfterFailure(each)) ?? errors.at(0);
   const end = await endOf(connection, answers.commit);
   if (end === 'undone') return { kind: 'refused', error };
-  // After a warning, the commit may not be on the standby, so it counts as lost. The look-up waits for the standby
-  // again.
+  // A warning means that the standby possibly lacks the commit, so the commit counts as lost. The look-up waits for the
+  // standby again.
   if (end === 'lost' || connection.warnings > warnings)
     return { kind: 'lost', error: error ?? new Error('no standby has it') };
   const [counter] = await answers.lock;

@@ -23,11 +23,11 @@ const answerTimeoutMs = 40_000;
 const goodbyeTimeoutMs = 10_000;
 
 /**
- * The settings of a session. `lock_timeout`, `idle_in_transaction_session_timeout`: a stalled session must not keep the
- * lock of the counter, which stops all writers. `synchronous_commit`: an asynchronous commit could lose acknowledged
- * writes. The keepalives let the server notice a lost client, whose locks it would otherwise keep. All reads and writes
- * are by key, for a few rows at a time. So plans are made once, and must use indexes: otherwise a plan that was made
- * for an empty table would later read all of the table.
+ * The settings of a session. `lock_timeout` limits each wait for a lock. `idle_in_transaction_session_timeout` ends a
+ * stalled session, because all writers wait while it has the lock of the counter. `synchronous_commit`: an asynchronous
+ * commit could lose acknowledged writes. The keepalives let the server notice a lost client, whose locks it would
+ * otherwise keep. All reads and writes are by key, for a few rows at a time. So plans are made once, and must use
+ * indexes: otherwise a plan that was made for an empty table would later read all of the table.
  */
 const sessionSettings = `SET lock_timeout = '2s'; SET statement_timeout = '30s';
   SET idle_in_transaction_session_timeout = '10s';

@@ -171,7 +171,7 @@ export async function runOn<Row extends object>(url: string, text: string): Prom
   return onSession(url, async (client) => (await client.query<Row>(text)).rows);
 }
 
-/** Locks the counter's row while `body` runs, so that no transaction of a store gets further than its beginning. */
+/** Locks the counter's row while `body` runs, so that every writing transaction of a store waits at its beginning. */
 export async function withCounterLocked<Result>(url: string, body: () => Promise<Result>): Promise<Result> {
   return onSession(url, async (client) => {
     await client.query('BEGIN; SELECT revision FROM homeostat_counter FOR UPDATE');

@@ -28,8 +28,8 @@ async function writeObject(store: Store, name: string, writes: number): Promise<
 }
 
 /**
- * Reads changes without a pause, each time after the last revision. Ends when a read that began after `isOver` became
- * true returns nothing.
+ * Reads changes without a pause, each time those after the latest revision that it has read. Ends when a read that
+ * began after `isOver` became true returns nothing.
  */
 async function follow(store: Store, isOver: () => boolean): Promise<number[]> {
   const seen: number[] = [];

@@ -12,14 +12,14 @@ export interface WritingSessionParts {
   readonly url: string;
   /** The id of the store. Each new session of a store ends the earlier ones. */
   readonly storeId: string;
-  /** True when no other store may have the database open meanwhile. */
+  /** True when no other store may have the database open during this session. */
   readonly isExclusive: boolean;
 }
 
 /**
- * Opens a session for writes. It has the lock of the store until it ends, and has created or migrated the tables. It
- * ends the earlier sessions of the store. A transaction that such a session has not committed by then will never be
- * committed.
+ * Opens a session for writes, which has the lock of the store until the session ends. Resolves when the tables are
+ * created or migrated, and all earlier sessions of the store have ended. A transaction that an earlier session has not
+ * committed before its end will never be committed.
  */
 export async function openWritingSession(parts: WritingSessionParts): Promise<PostgresConnection> {
   const connection = await PostgresConnection.open(parts.url);
@@ -87,8 +87,8 @@ async function checkVersion(connection: PostgresConnection): Promise<void> {
 }
 
 /**
- * Takes the lock that separates stores that share a database from a store that needs the database exclusively. Stores
- * that share a database need no other lock, because the counter's row puts their writes in order.
+ * Takes the lock of the database: a shared lock, or an exclusive one if no other store may have the database open. This
+ * lock does not put the writes of several stores in order; the lock of the counter's row does.
  */
 async function takeLock(connection: PostgresConnection, isExclusive: boolean): Promise<void> {
   try {

@@ -31,7 +31,7 @@ export const endSessions: string = `SELECT pg_terminate_backend(pid) FROM pg_loc
   WHERE ${isLockHere} AND ((classid::bigint << 32) | objid::bigint) = ${sessionLock} AND objsubid = 1`;
 export const lockSession: string = `SELECT pg_advisory_lock(${sessionLock})`;
 
-/** Takes the lock of migrations. The transaction has it until it ends. */
+/** Takes the lock of migrations, which the server releases at the end of the transaction. */
 export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass + 1}, ${schemaNumber})`;
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
 export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
@@ -75,8 +75,8 @@ export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revisio
   FROM homeostat_meta m LEFT JOIN homeostat_log l ON l.revision > $1 AND l.commit = $2
   WHERE m.name = 'compactRevision' ORDER BY l.revision`;
 /**
- * Lets a transaction that must complete wait longer for locks. A stalled session may have the lock of the counter for a
- * shorter time than this.
+ * Lets a transaction that must complete wait longer for locks: longer than the 10 s after which the server ends a
+ * stalled session, which may have the lock of the counter.
  */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;
 
@@ -84,7 +84,9 @@ export const hasNoObjects = 'SELECT NOT EXISTS (SELECT FROM homeostat_kv) AS emp
 export const setCounter = 'UPDATE homeostat_counter SET revision = $1 WHERE id = 1';
 export const setEpoch = `UPDATE homeostat_meta SET value = gen_random_uuid()::text WHERE name = 'epoch'`;
 
-/** Returns true when objects of kind $1 have changed after revision $2, or when the changes after it are compacted. */
+/**
+ * Returns true when objects of kind $1 have changed after revision $2, or when changes after revision $2 are compacted.
+ */
 export const isBehind = `SELECT value::bigint > $2 OR EXISTS (SELECT FROM homeostat_log WHERE revision > $2 AND kind = $1)
     AS behind
   FROM homeostat_meta WHERE name = 'compactRevision'`;

@@ -36,8 +36,8 @@ export interface PostgresStoreParts {
   readonly uuid: () => string;
   /**
    * False: any number of stores, in any processes, can use the database. True: this store has the database exclusively:
-   * `open` rejects with `locked` while another store has the database open, and another store that opens meanwhile is
-   * refused after 2 s. Default false.
+   * `open` waits up to 2 s, and rejects with `locked` if another store still has the database open. While this store is
+   * open, `open` of any other store rejects in the same way. Default false.
    */
   readonly exclusive?: boolean;
 }

@@ -182,8 +182,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Runs `body` with the shared lock on the schema version: waits for a running migration, and makes others wait until
-   * the transaction ends.
+   * Runs `body` with the shared lock on the schema version: waits for a running migration, and makes later migrations
+   * wait until the transaction ends.
    */
   async #onKnownSchema<Result>(
     connection: PostgresConnection,

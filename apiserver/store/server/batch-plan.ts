@@ -25,7 +25,7 @@ export interface ClaimRow {
 export interface BatchNeeds {
   readonly keys: ReadonlyMap<number, readonly string[]>;
   readonly claims: readonly ClaimRow[];
-  /** The kinds of operations that have a generation of unique indexes. */
+  /** The kinds of those operations whose field `generation` is set. */
   readonly generations: readonly number[];
 }
 

@@ -60,7 +60,10 @@ function createFile(path: string): void {
   }
 }
 
-/** Copies the database. Writes of the same connection can continue meanwhile; the copy has them as well. */
+/**
+ * Copies the database. Writes of the same connection can continue during a copy in steps, which then has them as well.
+ * They wait only during `VACUUM INTO`.
+ */
 async function copyDatabase(database: SqlDatabase, path: string, parts: CopyParts): Promise<void> {
   const { signal, byNode = nodeSqlite()?.backup } = parts;
   const progress = (): number => {

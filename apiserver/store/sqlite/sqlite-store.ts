@@ -112,8 +112,9 @@ class SqliteStore implements PagedStore {
   }
 
   /**
-   * Yields all objects as they are when the scan begins; those of one kind in the order of their revisions. During the
-   * scan, history is not compacted, unless a million changes are made: then the scan may reject with CompactedError.
+   * Yields the objects as they are when the scan begins: those of one kind in the order of their revisions; without
+   * `kind`, all objects in the order of their keys. During the scan, history is not compacted, unless a million changes
+   * are made: then the scan may reject with CompactedError.
    */
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
     const { scan, revisions } = await this.#opened().call('beginScan', { kind });
