@@ -79,7 +79,7 @@ export class QuotaLedger {
         ({ hard }) => used + (underWay?.count ?? 0) >= (hard.get(countKey(resource.model)) ?? 0),
       );
       if (full === undefined) return this.#hold(place, counting, this.#claimsOf(quotas, counting));
-      // A running creation may fail; the quota then has room for another one.
+      // While creations run, this one waits: if one of them fails, the quota has room again.
       if (underWay === undefined) {
         this.#decided(counting);
         throw exceeded(resource, object, { quota: full, used });

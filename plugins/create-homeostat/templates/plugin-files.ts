@@ -54,7 +54,7 @@ function packageJson({ name, version }: PluginNames): string {
     },
     dependencies: { homeostat: `^${version}` },
     devDependencies: tools,
-    // npm runs the install scripts of this package only: they fetch SQLite, or build it.
+    // npm runs install scripts of better-sqlite3 only: they fetch SQLite, or build it.
     allowScripts: { 'better-sqlite3': true },
     // Each test file starts a server, which takes longer than mocha's default of two seconds on a busy machine.
     mocha: { spec: 'dist/**/*.test.js', timeout: 20_000 },

@@ -29,7 +29,10 @@ export type ClientWork = (command: ClientCommand) => Promise<number | void>;
 
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
-/** Runs a command, prints its error, and returns the exit code: that of the work, 1 when it failed, 2 for wrong arguments. */
+/**
+ * Runs a command, and prints the error if the command fails. Returns the exit code: that of the work, 1 or 2 (wrong
+ * arguments) after an error, 130 when a signal stopped the command.
+ */
 export async function runClientCommand(sources: ClientSources, work: ClientWork): Promise<number> {
   const controller = new AbortController();
   const stop = (): void => controller.abort();

@@ -54,7 +54,7 @@ export async function objectCandidates(line: CompletedLine): Promise<readonly st
   }
 }
 
-/** Commands without arguments: their objects come from the files of -f. */
+/** Commands that take only options, and no kinds or names as arguments. */
 const takesFilesOnly: ReadonlySet<string> = new Set(['apply', 'create', 'events']);
 
 /** Returns the option that the last word is a value of; undefined when the word is not a value. */

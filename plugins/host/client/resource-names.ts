@@ -103,8 +103,8 @@ function namesOf({ plural, singular, kind, shortNames }: ServedResource): readon
 }
 
 /**
- * True if the kind is in the group that the name has after its first dot. `rest` has the parts of a group, or of a
- * version and a group.
+ * True if the kind is in the group that a name such as `persons.v1.example.com` gives after its first dot. `rest` has
+ * the parts of the name after this dot: those of a group, or of a version and a group; a name without a dot fits.
  */
 function isOfGroup({ group, version }: ServedResource, rest: readonly string[]): boolean {
   if (rest.length === 0) return true;

@@ -7,7 +7,7 @@ import { errorTextWithPlace } from '../text/error-text.ts';
 export interface CheckOptions {
   /** The folder of the plugin, compiled. */
   readonly folder: string;
-  /** Folders of the plugins whose kinds its declared objects use. */
+  /** Folders of the other plugins whose kinds the declared objects of this plugin use. */
   readonly others: readonly string[];
 }
 

@@ -48,7 +48,7 @@ async function* exportOf(
   for await (const lines of exportDatabase(origin.database, options)) yield Buffer.from(lines);
 }
 
-/** Passes on the pieces of an export, and checks them as an import does: an export with a mistake is not complete. */
+/** Yields the pieces of an export, and checks them as an import does. Throws if the export is cut off or damaged. */
 async function* proved(
   pieces: AsyncIterable<Uint8Array>,
   reader: ExportReader,

@@ -144,7 +144,7 @@ class PluginCommands {
     await this.#settledAs(wished.spec.enabled ? 'Started' : 'Stopped', wished);
   }
 
-  /** Uploads the archive. The server then puts the plugin into its folder, and reloads it. */
+  /** Uploads the archive. The server then puts the plugin into its folder of plugins, and loads it. */
   async #upload(): Promise<void> {
     const { environment } = this.#command;
     const { name, version, replaced } = await withSeconds(`installing ${this.#operand}`, async () =>

@@ -16,7 +16,7 @@ export async function runCopy(name: string, copy: (signal: AbortSignal) => Promi
     await copy(controller.signal);
     return 0;
   } catch (error) {
-    // The server decides which URLs are valid; it throws RangeError for all others.
+    // The server throws RangeError for an invalid database URL.
     const isUsage = error instanceof ConfigError || error instanceof RangeError;
     const problem = error instanceof RangeError ? `database: ${error.message}` : errorText(error);
     const cure = reachCure(error);

@@ -190,7 +190,7 @@ describe('Development', () => {
     expect(lines.at(-1)).to.match(/ \(dist\/index\.js:\d+\)$/);
     expect(await greeting()).to.equal('Hello First');
     expect(lines.join()).to.not.include('Failed');
-    // Only this version accepts this object.
+    // Only the version in which `size` is an integer accepts the object with the size 7.
     await write('resources/extensions/first.yaml', declared.replace('large', '7'));
     await write('dist/index.js', mainOf("size: { type: 'integer' }"));
     await told('shop 1.0.0 is Started');

@@ -24,7 +24,7 @@ type Snapshot = ReadonlyMap<string, string>;
 
 /**
  * Reports which files of a folder changed. It polls, because notifications of the file system may be lost (network,
- * containers), differ by platform, and do not name a file that an editor replaces by a renamed one.
+ * containers), and differ by platform. They also do not name a file that an editor replaces by renaming another file.
  */
 export class FolderWatcher {
   readonly #parts: FolderWatcherParts;

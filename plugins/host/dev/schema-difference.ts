@@ -120,7 +120,7 @@ class FieldCollector {
     this.#fields = fields;
   }
 
-  /** `way` has the names of the components from the root of the schema to this one. */
+  /** `way` has the names of the components on the path from the root of the kind's schema to `schema`. */
   addProperties(path: string, schema: JsonSchema, way: readonly string[]): void {
     const { name, target } = this.#resolve(schema);
     if (way.length > maxDepth || (name !== undefined && way.includes(name))) return;

@@ -138,7 +138,7 @@ export class ExtensionTable {
     for (const each of this.#contributed) if (each.by === party) this.#contributed.delete(each);
   }
 
-  /** Drops contributions that waited for a plugin that has started without such a point. */
+  /** Drops the waiting contribution if its point is one of `plugin`, which has started without declaring the point. */
   #dropWaiting(waiting: Contributed, plugin: string): void {
     if (parseSharedName('an extension point', waiting.point).plugin !== plugin) return;
     this.#contributed.delete(waiting);

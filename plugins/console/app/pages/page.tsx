@@ -54,7 +54,8 @@ function NoPage() {
 }
 
 /**
- * The interval at which the page checks whether a missing kind is served, because some users may not watch the plugins.
+ * The interval at which the page checks whether a missing kind is served. It checks because some users have no
+ * permission to watch the plugins, whose changes would announce the kind.
  */
 const lookMs = 2000;
 

@@ -159,8 +159,8 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
     <ul class="plain-list">
       {conditionsOf(plugin)
         .filter((each) => each.status !== 'True' && each.message !== '' && each.message !== status.message)
-        // While kinds are being indexed, their own lines show the content of this condition, so the condition is left
-        // out.
+        // While kinds are being indexed, lines of their own show the content of the condition IndexesBuilt, so this
+        // condition is left out.
         .filter((each) => each.type !== 'IndexesBuilt' || indexing.length === 0)
         .map((each) => (
           <li key={each.type}>

@@ -135,7 +135,7 @@ function useFocusOnNavigation(): void {
   }, [path, resources.value === undefined]);
 }
 
-/** Lets the browser ask before the page is closed or loaded again with changes that are not saved. */
+/** Makes the browser ask before it closes or reloads the page while changes are not saved. */
 function useLeaveWarning(isChanged: boolean): void {
   useEffect(() => {
     if (!isChanged) return undefined;

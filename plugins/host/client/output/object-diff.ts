@@ -12,7 +12,7 @@ export function objectDiff(name: string, before: ServerObject | undefined, after
   return `--- live/${name}\n+++ next/${name}\n${unifiedDiff(old, next)}`;
 }
 
-/** Fields that the server sets at each write. */
+/** Fields of metadata that the server sets, and that a diff leaves out. */
 const changing: ReadonlySet<string> = new Set(['creationTimestamp', 'generation', 'resourceVersion', 'uid', 'version']);
 
 function yamlOf(object: ServerObject | undefined): string {

@@ -20,8 +20,8 @@ export interface ObjectPrinter {
 export const objectFormats = 'json, yaml, name, jsonpath=<template>, custom-columns=<NAME:path,…>';
 
 /**
- * Returns the printer for a value of `-o`; undefined for tables. For a list, it prints a List, even when the list has
- * only one object. @throws CommandError
+ * Returns the printer for a value of `-o`; undefined for tables. With `isList`, the printer prints JSON and YAML as a
+ * List, even when there is only one object. @throws CommandError
  */
 export function createObjectPrinter(output: string, isList: boolean): ObjectPrinter | undefined {
   const [format = '', ...rest] = output.split('=');

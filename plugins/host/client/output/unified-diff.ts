@@ -80,7 +80,7 @@ function commonLines(before: readonly string[], after: readonly string[]): reado
 
 /**
  * Returns the common lines of the shortest edit, by the greedy algorithm of Myers ("An O(ND) Difference Algorithm and
- * Its Variations", 1986): `reached` has, for each diagonal, the furthest position in `before` after this many edits.
+ * Its Variations", 1986): `reached` has, for each diagonal, the furthest position in `before` after `edits` edits.
  */
 function shortestEdit(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const most = Math.min(before.length + after.length, maxEdits);

@@ -127,7 +127,7 @@ async function apply(
     return await send(object, command.flags['force-conflicts'] === true);
   } catch (error) {
     if (before === undefined || !isOwnConflict(error, query['fieldManager'])) throw error;
-    // With the resourceVersion, the server refuses this write if another manager has written in between.
+    // With the resourceVersion, the server refuses this write if the object has changed since `before` was read.
     const { resourceVersion } = before.metadata;
     return send({ ...object, metadata: { ...object.metadata, resourceVersion } }, true);
   }

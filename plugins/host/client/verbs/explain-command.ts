@@ -75,7 +75,10 @@ class Explanation {
     throw new CommandError(`the server has no schema for ${kind} in version ${version}`);
   }
 
-  /** Returns the schema to describe: follows a `$ref`, even as the only item of an `allOf`, and the items of a list. */
+  /**
+   * Returns the schema whose fields are described: for a `$ref`, also inside an `allOf`, the schema that it names; for a
+   * list or a map, the schema of its items or values.
+   */
   #resolved(schema: JsonObject): JsonObject {
     const { allOf, items, additionalProperties, $ref } = schema;
     const [only] = objectsAt(allOf);

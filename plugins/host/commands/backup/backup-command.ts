@@ -16,8 +16,9 @@ import { runCopy } from '../run-copy.ts';
 const retryMs = 60_000;
 
 /**
- * Runs `homeostat backup`, with `--every` until a signal ends it. Returns the exit code: 0, 1 when it failed, 2 for bad values. With
- * `--every`, a failure of the first backup ends the command; later ones are reported, and tried again.
+ * Runs `homeostat backup`, with `--every` until a signal ends it. Returns the exit code: 0, 1 when it failed, 2 for bad
+ * values. With `--every`, the command ends if the first backup fails. If a later backup fails, the command reports
+ * that, and tries again.
  */
 export function runBackup(sources: ConfigSources, clock: Clock = systemClock): Promise<number> {
   return runCopy('backup', async (signal) => {
