@@ -102,7 +102,7 @@ export class MysqlReader {
   /** Returns the first changes after a revision, without gaps. Rejects with CompactedError. */
   async changes(after: number, limits: PageLimits): Promise<RowPage<Change>> {
     const known = this.#history.last;
-    // compactRevision is read after the changes, so that it covers every compaction from before the read of the changes.
+    // compactRevision is read after the changes, so that it covers every compaction from before the changes were read.
     const statements = [sql.noteCounter, sql.listChanges(after, limits), sql.lookAt(known.revision)];
     const [, found = [], [row = []] = []] = await this.#read(...statements);
     const history = historyOf(row);
