@@ -25,7 +25,10 @@ const intervalMs = 30_000;
 /** The number of deletions in one step. Other writes run between two steps. */
 const deletedAtOnce = 50;
 
-/** The time without a run after which a controller counts as removed, since its plugin was probably removed. */
+/**
+ * A stopped controller counts as removed once its last report is older than this, since its plugin was probably
+ * removed.
+ */
 const stoppedAgeMs = 30 * 86_400_000;
 
 export interface RunExpiryParts {

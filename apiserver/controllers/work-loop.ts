@@ -62,7 +62,7 @@ export class WorkLoop<T> {
   }
 
   /**
-   * Starts the loop at the end of this turn of the event loop, because other changes in this turn may add the same item
+   * Starts the loop in a microtask, so after the current synchronous code, because this code may add the same item
    * again.
    */
   #pumpSoon(): void {

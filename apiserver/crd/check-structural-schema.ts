@@ -228,8 +228,8 @@ class SchemaCheck {
   }
 
   /**
-   * Checks that a resource does not redefine `apiVersion`, `kind` and `metadata`. It may restrict `metadata.name` and
-   * `metadata.generateName`.
+   * Checks that a resource has no `additionalProperties`. Also checks that its `apiVersion` and `kind` are strings, and
+   * its `metadata` is an object, if the schema declares their types.
    */
   #checkResource({ properties = {}, additionalProperties }: DefinitionSchema, field: string): void {
     const violations = this.#violations;

@@ -28,14 +28,14 @@ const maxProperties = 5000;
 const maxBranches = 2000;
 
 /**
- * The maximum number of states of one pattern, which takes 20 ms to compile. The longest repetition that RE2 allows,
- * `.{1,1000}`, has 2,000.
+ * The maximum number of states of one pattern. A pattern of this size takes 20 ms to compile. The longest repetition
+ * that RE2 allows, `.{1,1000}`, has 2,000 states.
  */
 const maxPatternStates = 5000;
 
 /**
- * The maximum number of states that all different patterns of a definition have together. They take half a second to
- * compile, in several steps.
+ * The maximum number of states that all different patterns of a definition have together. Patterns with this number of
+ * states take half a second to compile, in several steps.
  */
 const maxStates = 100_000;
 
@@ -100,7 +100,7 @@ function branchesOf({ allOf, anyOf, oneOf, not }: DefinitionSchema): number {
   return [allOf, anyOf, oneOf].reduce((sum, branches = []) => sum + branches.length, not === undefined ? 0 : 1);
 }
 
-/** Shortens a pattern so that the error still fits into the message. */
+/** Shortens a pattern, so that the message also has space for the error. */
 function shown(pattern: string): string {
   return pattern.length <= 64 ? pattern : `${pattern.slice(0, 64)}…`;
 }

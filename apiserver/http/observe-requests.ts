@@ -15,7 +15,7 @@ const buckets = [
 
 const subresources: readonly string[] = ['status', 'scale', 'finalize'];
 
-/** The labels of a request. A request that names no kind has only the verb. */
+/** The labels of a request. If the request names no kind, all labels except the verb are empty. */
 interface Asked {
   readonly verb: string;
   readonly group: string;

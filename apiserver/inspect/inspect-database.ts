@@ -11,9 +11,9 @@ import type { Row, Store } from '../store/store.ts';
 export interface DatabaseInspection {
   /** The version of the database's tables; 0 for a new database. */
   readonly schema: number;
-  /** The version of tables that this program has. A server upgrades older tables when it starts. */
+  /** The version of the tables that this program uses. A server upgrades older tables when it starts. */
   readonly knownSchema: number;
-  /** The number of objects; 0 if they were not read, because a server would upgrade the tables first. */
+  /** The number of objects; 0 if they were not read, because the tables have another version than this program uses. */
   readonly objects: number;
   /** The keys of the first 20 objects that cannot be read, each with the reason. */
   readonly unreadable: readonly { readonly key: string; readonly reason: string }[];

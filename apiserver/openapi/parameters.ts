@@ -36,7 +36,10 @@ const readable: readonly Parameter[] = [
 /** The parameters of GET on an object. */
 export const getParameters: readonly Parameter[] = [resourceVersion, ...readable];
 
-/** The parameters of POST and PUT. kubectl uses dryRun and fieldValidation only if the document has them for PATCH. */
+/**
+ * The parameters of POST and PUT. PATCH has them, too, because kubectl uses dryRun and fieldValidation only if the
+ * document has them for PATCH.
+ */
 export const writeParameters: readonly Parameter[] = [
   dryRun,
   query(

@@ -34,7 +34,7 @@ export const documentedErrors: Readonly<Record<string, Response>> = Object.fromE
   Object.entries(descriptions).map(([name, description]) => [name, { description, content: errorContent }]),
 );
 
-/** Returns the responses of one operation, by status code; all other errors are `default`. */
+/** Returns the error responses of one operation, by status code. `default` is for all errors that are not named. */
 export function errorsOf(...names: readonly ErrorName[]): Readonly<Record<string, Response>> {
   return Object.fromEntries([...names, 'Error' as const].map((name) => [codes[name], responseReference(name)]));
 }

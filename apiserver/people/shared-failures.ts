@@ -4,8 +4,8 @@ import { readVault } from '../vault/read-vault.ts';
 import type { Vault } from '../vault/vault.ts';
 
 /**
- * The prefix of values in the vault. There is one value for all keys whose digests begin with the same byte, so at most
- * 256.
+ * The prefix of values in the vault. All keys whose digests begin with the same byte share one value, so there are at
+ * most 256 values.
  */
 const prefix = 'login-failures/';
 
@@ -31,7 +31,7 @@ export interface Failures {
 /** The failures of one value, by the digest of their key. */
 type Stored = Readonly<Record<string, Failures>>;
 
-/** The changes of a key since it was last stored. */
+/** The changes of a key's failures since these were last stored. */
 interface Pending extends Failures {
   /** The number of times that earlier failures were deleted. While it is 0, the stored failures still count. */
   readonly resets: number;
@@ -85,7 +85,7 @@ export class SharedFailures {
     this.#set(digest, { resets: resets + 1, count: 0, lastMs: this.#parts.clock.now() });
   }
 
-  /** Starts no further write. The failures of the last second are lost. */
+  /** Starts no further write, so failures that are not stored yet are lost. */
   stop(): void {
     this.#isStopped = true;
     this.#parts.clock.clearTimeout(this.#timer);

@@ -22,7 +22,8 @@ export interface TokenLogin {
 
 /**
  * The logins with bearer tokens. The token is checked again at each request, so that a session ends when its token
- * becomes invalid. The database has the token, encrypted by the secret of the session, which only the browser has.
+ * becomes invalid. The database has the token, encrypted with a key that is derived from the session's secret. Only the
+ * browser has this secret.
  */
 export class TokenLogins {
   readonly #parts: TokenLoginsParts;

@@ -21,8 +21,8 @@ const fields = [
 const itemFields = ['name', 'key', 'expression', 'valueExpression', 'messageExpression', 'message', 'reason'];
 
 /**
- * Returns the check that runs when a policy is written, of the policy and its expressions; undefined for all other
- * kinds.
+ * Returns the check of a policy and its expressions, which runs when the policy is written; undefined for every other
+ * kind.
  */
 export function policyJudge(model: ModelDescriptor): KindJudge | undefined {
   const { group, kind } = admissionPolicyKind;

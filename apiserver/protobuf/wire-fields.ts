@@ -6,7 +6,7 @@ export type WireField =
   | { readonly number: number; readonly kind: 'bytes'; readonly value: Buffer }
   | { readonly number: number; readonly kind: 'fixed'; readonly value: Buffer };
 
-/** A varint of 64 bits. */
+/** The length of the longest varint: 64 bits, with seven bits in each byte. */
 const maxVarintBytes = 10;
 
 /** Yields the fields of a message, in order. @throws ApiError BadRequest when the bytes do not encode a message */

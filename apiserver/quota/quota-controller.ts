@@ -65,8 +65,8 @@ export class QuotaController {
       resource.feed.subscribe((change) => this.#note(change, isQuotas)),
     );
     const quotas = isQuotas ? resource : this.#getQuotas();
-    // This counts the objects of a kind that is served again, and updates quotas that other processes changed
-    // meanwhile.
+    // Objects and quotas may have changed before this subscription, for example while their kind was not served. So
+    // each namespace with a quota is counted now.
     for (const { namespace = '' } of quotas?.cache.entries() ?? []) this.#noteNamespace(namespace);
   }
 

@@ -79,7 +79,7 @@ export class QuotaLedger {
         ({ hard }) => used + (underWay?.count ?? 0) >= (hard.get(countKey(resource.model)) ?? 0),
       );
       if (full === undefined) return this.#hold(place, counting, this.#claimsOf(quotas, counting));
-      // A running creation may fail; the quota then has room for another one.
+      // While creations run, this one waits: if one of them fails, the quota has room again.
       if (underWay === undefined) {
         this.#decided(counting);
         throw exceeded(resource, object, { quota: full, used });
@@ -147,8 +147,8 @@ export class QuotaLedger {
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
     const { takeOver, id } = this.#parts;
-    // Another process counts for this quota now. The wait lets that process finish its running creations. After a
-    // takeover, it would have to repeat them.
+    // If another process counts for this quota, it gets time to finish its running creations. After a takeover, that
+    // process would have to repeat them.
     if (object.status?.counter !== undefined) {
       const uid = object.metadata.uid ?? '';
       const turns = this.#turns.get(uid) ?? 0;

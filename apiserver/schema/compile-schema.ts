@@ -72,14 +72,14 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const root = withEnvelope(declared);
   const shapes = new ShapeBuilder(components);
   const shape = shapes.root(root);
-  // The defaults of a client's schema were checked with its definition. Without references, such a default cannot
-  // contain itself.
+  // The defaults of a client's schema were checked with its definition. They cannot contain themselves, because such a
+  // schema has no references.
   if (origin === 'code') checkDefaults(shapes.all());
   const filler = new DefaultFiller(shape);
   const pruner = new Pruner(shape);
   const validator = new Validator({ root, components, origin });
   return Object.freeze<ObjectSchema>({
-    // The following four are called at each write.
+    // The next four functions are called at each write.
     whenReady: validator.whenReady,
     applyDefaults: filler.fill,
     prune: pruner.prune,

@@ -51,7 +51,7 @@ export function encodeInteger(bytes: Buffer): Buffer {
   return encode(tags.integer, sign, shortest);
 }
 
-/** Encodes a bit string. `unusedBits` is the number of bits of the last byte that are not a part of it. */
+/** Encodes a bit string. `unusedBits` is the number of bits in the last byte that do not belong to the bit string. */
 export function encodeBitString(bytes: Buffer, unusedBits = 0): Buffer {
   return encode(tags.bitString, Buffer.from([unusedBits]), bytes);
 }

@@ -47,7 +47,7 @@ export interface ClientRequest extends Validity {
 }
 
 /**
- * Creates a key and a client certificate, which the authority signs. A server identifies a user with this certificate.
+ * Creates a key and a client certificate, which the authority signs. A server identifies the user by this certificate.
  */
 export async function issueClient(authority: KeyAndChain, request: ClientRequest): Promise<Issued> {
   const { user, groups, ...validity } = request;

@@ -11,7 +11,7 @@ export interface ClientCertificateRequest extends ClientRequest {
 }
 
 /**
- * Issues a key and a certificate, both in PEM. A server with this authority identifies a user with the certificate. The
+ * Issues a key and a certificate, both in PEM. A server with this authority identifies the user by the certificate. The
  * certificate expires at the latest with the authority. Rejects with Error, which names the file, when there is no
  * authority.
  */

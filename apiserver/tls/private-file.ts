@@ -7,7 +7,7 @@ const maxBytes = 1024 * 1024;
 
 export interface PrivateFileRules {
   /**
-   * True: accepts a file of root that its group may read, as PostgreSQL does, so that a secret can be mounted for the
+   * True: if root owns the file, the file's group may read it, as in PostgreSQL. So a secret can be mounted for the
    * user of a service.
    */
   readonly groupOfRoot: boolean;

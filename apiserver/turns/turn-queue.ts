@@ -59,7 +59,8 @@ export class TurnQueue {
       lane.waiting.push(resolve);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      // This callback may still run in the turn of the caller, which may already have taken long.
+      // This callback may still run in the caller's turn, which may already have taken long. So it does no step, and
+      // only schedules the next turn.
       setImmediate(() => this.#schedule());
     });
   }

@@ -134,8 +134,8 @@ function readFromJson({ read, readJson, paths = [[]] }: Column, json: Buffer): u
 }
 
 /**
- * Sets the value at a path of fields. If an earlier path led to a part of this value, the whole value replaces it. If
- * an earlier value already contains this one, the value is set in the earlier one.
+ * Sets the value at a path of fields. If an earlier path led to a part of this value, the whole value replaces that
+ * part. If an earlier value already contains this value, the value is set in the earlier one.
  */
 function putAt(parts: object, path: FieldPath, value: unknown): void {
   let place = parts;

@@ -181,7 +181,7 @@ export function failedCall(name: string, cause: Error): ApiError {
   return new ApiError('InternalError', `Internal error occurred: ${words}`, { cause });
 }
 
-/** Returns an object in the form that webhooks receive: without the fields whose values the server has not set yet. */
+/** Returns the object as webhooks receive it: without its resourceVersion when that is still empty. */
 export function reviewedObject(object: ApiObject | undefined): object | null {
   if (object === undefined) return null;
   const { resourceVersion, ...metadata } = object.metadata;

@@ -16,7 +16,7 @@ const timeoutMs = 30_000;
 const maxBatch = 100;
 const maxBatchLength = 1024 * 1024;
 
-/** The maximum size of the converted objects that are kept. */
+/** The maximum size of the cache of converted objects: the bytes of the objects, and the characters of the keys. */
 const maxKeptLength = 64 * 1024 * 1024;
 
 /** Converted objects as JSON. The keys consist of the original object and the new version. */

@@ -66,7 +66,7 @@ class OriginAgent extends Agent {
 /** Sends requests to webhooks, over connections that stay open for later requests. */
 export class WebhookConnections {
   readonly #agents = new LruCache<string, Agent>({ maxEntries: maxAgents, onRemove: (agent) => agent.destroy() });
-  /** The common parts of the requests to each webhook, by the address from its stored configuration. */
+  /** The common parts of the requests to each webhook, by the webhook's address. */
   readonly #requests = new WeakMap<WebhookPlace, WebhookRequest>();
 
   /**
@@ -134,7 +134,7 @@ export class WebhookConnections {
       ...(serverName === undefined ? {} : { servername: serverName }),
       checkServerIdentity: (name, certificate) => {
         const wrong = checkServerIdentity(serverName ?? name, certificate);
-        // A service with an address in --service-map may also have a certificate for that address.
+        // For a service, a certificate for the host of its address in --service-map is valid as well.
         return wrong === undefined || serverName === undefined ? wrong : checkServerIdentity(host, certificate);
       },
     });

@@ -49,7 +49,7 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
 
   /**
    * Calls the mutating webhooks one after the other. After that, it calls a webhook with the reinvocationPolicy
-   * `IfNeeded` once more if another webhook has changed the object since its call. Returns the changed object.
+   * `IfNeeded` once more if a webhook that was called later has changed the object. Returns the changed object.
    */
   async change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject> {
     const listed = this.#parts.list.mutating();
@@ -74,7 +74,8 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
   }
 
   /**
-   * Calls each webhook once. Adds to `again` the webhooks that were called before another webhook changed the object.
+   * Calls each webhook once. When a webhook changes the object, adds to `again` the webhooks with the
+   * reinvocationPolicy `IfNeeded` that were called before it.
    */
   async #changeOnce(object: ApiObject, listed: readonly ListedWebhook[], { write, again }: Round): Promise<ApiObject> {
     const called: ListedWebhook[] = [];
@@ -157,12 +158,12 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
 
 interface Round {
   readonly write: ReviewedWrite;
-  /** A set to which the method adds the webhooks that must be called once more. */
+  /** The set to which `#changeOnce` adds the webhooks that must be called once more. */
   readonly again: Set<ListedWebhook>;
 }
 
 interface Asked {
-  /** The object in the version of the request. */
+  /** The object in the version of the write, before its conversion for the webhook. */
   readonly object: ApiObject | undefined;
   readonly write: ReviewedWrite;
   readonly mayPatch: boolean;

@@ -40,7 +40,7 @@ export interface ServerRequest {
 
   /** Returns a header by its name, in upper or lower case. */
   header(name: string): string | undefined;
-  /** Returns the first value of a query parameter, decoded; '' when the parameter has no value. */
+  /** Returns the first value of a query parameter, decoded; '' when it has no value, undefined when it is absent. */
   query(name: string): string | undefined;
   /** Returns every value of a query parameter, in order. */
   queryAll(name: string): readonly string[];

@@ -28,7 +28,7 @@ function isStored(value: unknown, storedBytes: StoredBytes): boolean {
   return Array.isArray(value) ? isStored(value[0], storedBytes) : storedBytes(value) !== undefined;
 }
 
-/** True for an object that JSON.stringify writes as its own fields, without a `toJSON`. */
+/** True for a plain object without a `toJSON`, so that JSON.stringify writes the object's own fields. */
 function isPlain(value: unknown): value is Fields {
   if (typeof value !== 'object' || value === null || 'toJSON' in value) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

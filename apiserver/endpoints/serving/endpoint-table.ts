@@ -35,8 +35,8 @@ export interface OwnedEndpoints {
    * Adds a router, or a controller: its class or an instance. A controller without `@ApiVersion` is ignored, with a
    * warning.
    * @throws Error when the value is neither a router nor a controller, when its group is reserved or belongs to another
-   * plugin, or when one of its paths already belongs to a kind or to another plugin's route. In this case, no route is
-   * added.
+   * plugin, when the body schema or the permission of a route is invalid, or when one of its paths already belongs to a
+   * kind or to another plugin's route. In these cases, no route is added.
    */
   add(endpoint: Endpoint): void;
   /** Starts to handle requests. */

@@ -95,8 +95,8 @@ function asked(resource: string, name: string): ResourceAttributes {
 }
 
 /**
- * Returns the user as whom the request runs. Open streams of the request end as soon as the original user's credential
- * is no longer valid.
+ * Returns the user as whom the request runs. Open streams of the request end when the original user's credential is no
+ * longer valid.
  */
 function userOf({ username, uid, groups, extra }: Wanted, { isValid }: UserInfo): UserInfo {
   return {

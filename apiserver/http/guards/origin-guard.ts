@@ -24,7 +24,7 @@ export interface OriginGuardParts {
 }
 
 /**
- * Refuses (403) requests with an unknown Host, and writes that a page of another site sends. So a page in a user's
+ * Refuses (403) requests with an unknown Host, and writes that a page of another origin sends. So a page in a user's
  * browser can neither write to 127.0.0.1, nor read from it by DNS rebinding.
  */
 export class OriginGuard {
@@ -71,7 +71,7 @@ class KnownHosts {
     this.#names = new Set([...loopbackNames, ...hostNames.map((name) => inHeader(name.toLowerCase()))]);
   }
 
-  /** Returns true when a Host header names a host of this server; undefined when the header is invalid. */
+  /** Returns whether a Host header names a host of this server; undefined when the header is invalid. */
   has(header: string): boolean | undefined {
     if (this.#headers.has(header)) return true;
     const [, name] = hostForm.exec(header) ?? [];

@@ -7,7 +7,7 @@ type Models = readonly ModelDescriptor[];
 /** A version of `apidiscovery.k8s.io`. A client that knows only one version ignores the other. */
 export type DiscoveryVersion = 'v2' | 'v2beta1';
 
-/** The versions by the media type of the Accept header. */
+/** The versions, by the form that the Accept header requests: `<as>.<v>.<g>`. */
 export const discoveryShapes: Readonly<Record<string, DiscoveryVersion>> = {
   'apigroupdiscoverylist.v2.apidiscovery.k8s.io': 'v2',
   'apigroupdiscoverylist.v2beta1.apidiscovery.k8s.io': 'v2beta1',

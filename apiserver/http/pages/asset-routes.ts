@@ -122,7 +122,10 @@ async function opened(stream: Readable): Promise<void> {
 /** The policy for pages of plugins, which may have inline styles. */
 const pluginPolicy = `${pagePolicy}; style-src 'self' 'unsafe-inline'`;
 
-/** The policy for images. An image that is opened directly is a document; it may run no scripts, and has no origin. */
+/**
+ * The policy for SVG and XML files. A browser that opens such a file directly treats it as a document. With this
+ * policy, the document may run no scripts, and has no origin.
+ */
 const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 function policyOf(name: string, isConsole: boolean): string {

@@ -23,8 +23,8 @@ const unzip = promisify(gunzip);
 type Files = Readonly<Record<string, () => Promise<CacheableAnswer>>>;
 
 /**
- * Returns all paths below `/docs`, each with the function that returns its bytes. Only files of this list are read from
- * the disk, never a path that a request names.
+ * Returns `/docs` and all paths below it, each with the function that returns its content. Only files of this list are
+ * read from the disk, never a path that a request names.
  */
 const filesOf = (kinds: DocsKinds): Files => ({
   '/docs': () => answerOf('text/html; charset=utf-8', docsPage('./')),

@@ -41,7 +41,8 @@ const files: Readonly<Record<string, { readonly type: string; readonly text: str
 
 /**
  * Serves `/login` and `/logout`, which need no credential. A POST of `{user, password}` or `{token}` begins a session,
- * and sets its cookie. The response to a form is a page, and the response to JSON is a Status.
+ * and sets its cookie; the response is a 303 for a form, and a 204 for JSON. If the credential is wrong, the response
+ * is the login page for a form, and a Status for JSON.
  */
 export function loginRoutes(parts: LoginParts): Middleware {
   return async function answerLogin(context, next) {

@@ -12,8 +12,8 @@ const inert = new Set([
 ]);
 
 /**
- * The Content-Security-Policy of pages. A page may use only files of this server. It may neither run inline code nor
- * contact another site, and no page may frame it.
+ * The Content-Security-Policy of pages. A page may load only files of this server, besides images and fonts that are in
+ * the page itself. It may neither run inline code nor contact another site, and no page may frame it.
  */
 export const pagePolicy: string = [
   "default-src 'self'",

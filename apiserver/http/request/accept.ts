@@ -47,8 +47,9 @@ const plainJson: Accepted<never> = { format: 'json' };
 
 /**
  * Returns the media type that the client prefers among those that the server supports: the one with the highest
- * quality, and among equals the first in the header. `shapes` are the other forms that this response can have; they are
- * always JSON. Their keys are `<as>.<v>.<g>` in lower case. Throws a 406 when there is no such type.
+ * quality, and among equals the first in the header. Protobuf is chosen only when the client accepts no other supported
+ * type. `shapes` are the other forms that this response can have; they are always JSON. Their keys are `<as>.<v>.<g>`
+ * in lower case. Throws a 406 when the client accepts none of the supported types.
  */
 export function negotiate<T = never>(
   header: string | undefined,

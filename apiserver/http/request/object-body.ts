@@ -26,7 +26,7 @@ export function readObjectBody(context: Context, bodies: BodyCodec, message?: Me
   throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
 }
 
-/** Receives the body of a request, and decodes it in a known format. */
+/** Receives the body of a request, and decodes it from the given format. */
 export async function receiveBody(context: Context, bodies: BodyCodec, format: BodyFormat): Promise<BodySource> {
   const { outgoing: res, audited } = context.state;
   const bytes = await readBody({ req: context.req, res }, bodies.memory);

@@ -56,8 +56,8 @@ export class TrustedProxies {
   }
 
   /**
-   * Returns the client's address: the last one in `X-Forwarded-For` that is not a trusted proxy. Without a proxy, it is
-   * the address of the connection.
+   * Returns the client's address: the last one in `X-Forwarded-For` that is not a trusted proxy. If the connection does
+   * not come from a trusted proxy, returns the address of the connection.
    */
   addressOf(context: Arrival): string {
     const { remoteAddress = '' } = context.req.socket;

@@ -4,10 +4,16 @@ import type { JWK } from 'jose';
 import type { IssuerConfig } from './authentication-config.ts';
 import { fetchJson } from './https-request.ts';
 
-/** The interval at which keys are fetched. A key that the issuer has withdrawn is refused after at most this time. */
+/**
+ * The interval at which keys are fetched. A key that the issuer has withdrawn is refused after at most this time, if
+ * the issuer can be reached.
+ */
 const refreshMs = 5 * 60_000;
 
-/** The minimum time between two fetches, so that tokens with invented key ids cause no load on the issuer. */
+/**
+ * The minimum time between a fetch and the next one for an unknown key id, so that tokens with invented ids cause
+ * little load on the issuer.
+ */
 const pauseMs = 10_000;
 
 const maxKeys = 1000;

@@ -96,7 +96,7 @@ export class SchemaNode {
   readonly minItems: number;
   readonly maxItems: number;
   readonly identity: Identity | undefined;
-  /** The schemas of all fields that the properties do not name, and of items. */
+  /** The schema of all fields that `properties` does not name. */
   readonly additional: Lazy<SchemaNode> | undefined;
   readonly items: Lazy<SchemaNode> | undefined;
   readonly inPlace: Lazy<InPlace> | undefined;

@@ -5,8 +5,8 @@ import { atOnce } from '../../turns/in-turns.ts';
 import { SlicedPattern } from './sliced-pattern.ts';
 
 /**
- * The few characters of all texts and patterns, so that patterns often match. Among them are line ends, word
- * boundaries, and whole and half surrogate pairs.
+ * The characters of the texts. They are few, and patterns contain some of them, so that patterns often match. Among
+ * them are line ends, word boundaries, and whole and half surrogate pairs.
  */
 const characters = fc.constantFrom(
   'a',

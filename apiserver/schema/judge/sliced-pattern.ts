@@ -7,7 +7,7 @@ interface Instruction {
   readonly op: number;
   /** The next state. State 0 means failure. */
   readonly out: number;
-  /** The other next state of an alternative, or the conditions of an instruction that consumes no character. */
+  /** For an alternative: its second next state. For an instruction that consumes no character: its conditions. */
   readonly arg: number;
   matchRune(rune: number): boolean;
 }

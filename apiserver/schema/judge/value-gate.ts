@@ -57,8 +57,8 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
     ownProperties: namesInherited({ root, components }),
     code: { regExp },
   });
-  // ajv tracks evaluated fields only for keywords that our dialect does not have, and this would make anyOf check every
-  // branch.
+  // ajv tracks evaluated fields only for keywords that our dialect does not have. The tracking would make anyOf check
+  // every branch.
   ajv.opts.unevaluated = false;
   for (const [name, check] of formats) ajv.addFormat(name, check);
   for (const keyword of ['minLength', 'maxLength']) ajv.removeKeyword(keyword);
