@@ -56,7 +56,7 @@ interface Leaving {
   readonly uid: string;
 }
 
-/** Deletes an object. Resolves with its target and uid if its finalizers may delay the deletion, else with undefined. */
+/** Deletes an object. Resolves with its target and uid if finalizers may delay the deletion, else with undefined. */
 async function deleteObject(
   { flags, server }: ClientCommand,
   target: ObjectTarget,
