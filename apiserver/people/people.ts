@@ -99,8 +99,8 @@ export class People {
     const user = this.#known(secret);
     if (user === undefined) return this.#ofLatestSession(secret);
     if (user instanceof Promise || !user.groups.includes(mastersGroup)) return user;
-    // This code waits for the writes of other replicas, one of which may have ended this session. For a member of
-    // `system:masters`, no later part of the request waits for them.
+    // Another replica may have ended this session, so this code waits for the writes of all replicas. For a member of
+    // `system:masters`, no later part of the request waits for these writes.
     return this.#parts.vault.reach().then(
       () => this.#known(secret),
       () => user,

@@ -132,7 +132,7 @@ export class Sessions {
     await this.#delete(hashOf(secret));
   }
 
-  /** Returns the users of open sessions, with the addresses from which they logged in, the latest last. */
+  /** Returns the users of open sessions, with the addresses from which they logged in, in the order of the logins. */
   homes(): readonly Home[] {
     const open = this.#all().filter(({ hash, session }) => !this.#isOver(hash, session));
     open.sort((a, b) => a.session.startedMs - b.session.startedMs);
@@ -196,7 +196,7 @@ export class Sessions {
   }
 }
 
-/** Returns 256 random bits. */
+/** Returns 256 random bits as a text of 43 characters. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -11,7 +11,7 @@ import type { CelValue } from '../cel/values/cel-value.ts';
 const text: JsonSchema = { type: 'string' };
 const texts: JsonSchema = { type: 'array', items: text };
 const labels: JsonSchema = { type: 'object', additionalProperties: text };
-/** A schema for any value. CEL can use no other schema without a type. */
+/** A schema for any value. It is the only schema without `type` that CEL can use. */
 const anything: JsonSchema = { 'x-kubernetes-int-or-string': true };
 
 function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {

@@ -127,7 +127,7 @@ const secret = message({
 const scope = message({ 1: ['scopeName', 'string'], 2: ['operator', 'string'], 3: ['values', 'string', 'list'] });
 
 /**
- * The spec of a ResourceQuota. The kind of this server has no scopes, but the message has fields for them, so that
+ * The spec of a ResourceQuota. A quota of this server has no scopes, but the message has fields for them, so that
  * fieldValidation reports them as it does in a JSON body.
  */
 const quotaSpec = message({

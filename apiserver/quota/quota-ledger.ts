@@ -147,8 +147,8 @@ export class QuotaLedger {
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
     const { takeOver, id } = this.#parts;
-    // Another process counts for this quota now. The wait lets that process finish its running creations. After a
-    // takeover, it would have to repeat them.
+    // If another process counts for this quota, it gets time to finish its running creations. After a takeover, that
+    // process would have to repeat them.
     if (object.status?.counter !== undefined) {
       const uid = object.metadata.uid ?? '';
       const turns = this.#turns.get(uid) ?? 0;

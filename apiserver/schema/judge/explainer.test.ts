@@ -78,8 +78,8 @@ const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
 }).schema as fc.Arbitrary<JsonSchema>;
 
 /**
- * Returns true for a schema with a reference to itself on the same level of the value, so that a check would never end.
- * Models with such a schema are refused.
+ * Returns true for a schema with a reference that applies to the same value, and not to a field or item of it. In these
+ * tests, references lead back to the same schema, so its check would never end. Models with such a schema are refused.
  */
 function refersAtOnce(schema: JsonSchema): boolean {
   const { $ref, allOf = [], anyOf = [], oneOf = [], not } = schema;

@@ -64,7 +64,7 @@ export class InterpretedGate {
     if (minLength !== undefined && isShorterThan(text, minLength)) return false;
     if (maxLength !== undefined && isLongerThan(text, maxLength)) return false;
     if (format === undefined && pattern === undefined) return true;
-    // A character counts as a quarter of a unit: a little more than the time to match it, a fifth of a unit.
+    // To match a character takes the time of a fifth of a unit. It counts as a little more: a quarter of a unit.
     if (!this.#budget.spend(text.length / 4)) return false;
     if (format !== undefined && !format(text)) return false;
     return pattern === undefined || this.#patterns.matches(pattern, text);

@@ -18,7 +18,7 @@ import type { MysqlDatabase } from './mysql-url.ts';
 import { bytes, committed, create, key, kind, rejectionOf, revisionOf, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
-/** A clock that runs ten times as fast as real time, because the tests wait for the store's time limits. */
+/** A clock that runs ten times as fast as real time, so that the tests wait less long for the store's time limits. */
 const hurriedClock: Clock = {
   now: () => systemClock.now(),
   monotonicMs: () => systemClock.monotonicMs() * 10,
@@ -166,8 +166,8 @@ describeWithMysql('MySQL store, with faults', () => {
     });
 
     it('writes exactly once when the server rolls back its transaction because of a deadlock', async () => {
-      // To end a deadlock, the server rolls back the transaction that has changed less. This transaction has changed
-      // more than that of the store.
+      // To end a deadlock, the server rolls back the transaction that has changed fewer rows. The transaction of
+      // `other` changes many rows, so the server rolls back the transaction of the store.
       const ballast = Array.from({ length: 200 }, (_, n) => `(${n})`).join();
       await other.query('CREATE TABLE ballast (n INT) ENGINE = InnoDB', 'START TRANSACTION');
       await other.query(`INSERT INTO ballast VALUES ${ballast}`, 'SELECT 1 FROM kv WHERE kind = 1 FOR UPDATE');

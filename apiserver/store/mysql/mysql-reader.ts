@@ -102,7 +102,7 @@ export class MysqlReader {
   /** Returns the first changes after a revision, without gaps. Rejects with CompactedError. */
   async changes(after: number, limits: PageLimits): Promise<RowPage<Change>> {
     const known = this.#history.last;
-    // compactRevision is read after the changes, so that it includes every compaction that was made before this read.
+    // compactRevision is read after the changes, so that it covers every compaction from before the changes were read.
     const statements = [sql.noteCounter, sql.listChanges(after, limits), sql.lookAt(known.revision)];
     const [, found = [], [row = []] = []] = await this.#read(...statements);
     const history = historyOf(row);
@@ -118,7 +118,7 @@ export class MysqlReader {
     return Number(revision);
   }
 
-  /** Executes reads. Repeats them when the connection is lost, so that callers do not notice the loss. */
+  /** Executes reads. Repeats them once after a transient error, for example when the connection is lost. */
   async #read(...statements: readonly string[]): Promise<readonly (readonly ResultRow[])[]> {
     for (let attempts = 1; ; attempts += 1) {
       const connection = await this.#link.get();

@@ -116,8 +116,9 @@ export class MysqlWriter {
   }
 
   /**
-   * Runs an attempt after all earlier ones have ended. Repeats it while it fails with transient errors, and rolls back
-   * its transaction before each repetition. Rejects with StoreError.
+   * Runs `attempt` when all earlier calls have ended. Repeats it after transient errors, for up to {@link maxAttempts}
+   * attempts, and after lock timeouts, until {@link lockPatienceMs} have passed. Rolls back the transaction after each
+   * failure. Rejects with StoreError.
    */
   exclusively<Result>(attempt: (connection: MysqlConnection) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store is not open'));

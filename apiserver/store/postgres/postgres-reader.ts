@@ -96,7 +96,7 @@ export class PostgresReader {
     return row?.revision ?? 0;
   }
 
-  /** Executes a read. If it fails, repeats it once, on another connection. */
+  /** Executes a read. If the connection is lost, repeats the read once, on another connection. */
   async #query<Result extends object>(
     statement: sql.Statement | string,
     values?: readonly unknown[],

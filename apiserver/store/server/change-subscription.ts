@@ -62,7 +62,7 @@ export class ChangeSubscription {
     };
   }
 
-  /** Called with a revision that was found without polling. */
+  /** Called with a revision that a poll or a source has found. Calls the listeners if the revision is new. */
   notice(revision: number): void {
     if (!(revision > this.#revision)) return;
     this.#revision = revision;
