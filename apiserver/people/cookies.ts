@@ -2,8 +2,8 @@
 interface LoginCookie {
   readonly name: string;
   /**
-   * With Strict, the browser sends the cookie only with requests from this site's own pages. With Lax, it also sends
-   * the cookie when the person follows a link or redirect from another site.
+   * With Strict, the browser never sends the cookie with a request from another site. With Lax, it sends the cookie
+   * with such a request only when the person follows a link or redirect.
    */
   readonly sameSite: 'Strict' | 'Lax';
   readonly maxAgeSeconds: number;

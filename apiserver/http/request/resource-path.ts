@@ -104,8 +104,8 @@ export function isWatchRequest(context: Context, path: ResourcePath): boolean {
 }
 
 /**
- * Returns the verb of a request in Kubernetes' metrics; for a request without a kind, its method. A client cannot cause
- * any other value.
+ * Returns the verb of a request in Kubernetes' metrics; for a request without a kind, its method. An unknown method
+ * results in OTHER, so that clients cannot invent verbs.
  */
 export function requestVerb(context: Context, path: ResourcePath | undefined): string {
   const { method } = context;
@@ -118,8 +118,8 @@ export function requestVerb(context: Context, path: ResourcePath | undefined): s
 }
 
 /**
- * Returns the parsed path of a request; undefined for a path that is not one of an object or a collection. Each path is
- * parsed once.
+ * Returns the parsed path of a request; undefined for a path that is not one of an object or a collection. The path is
+ * parsed once for each request.
  */
 export function resourcePathOf(context: Context): ResourcePath | undefined {
   const state = context.state;

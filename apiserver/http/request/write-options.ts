@@ -19,7 +19,10 @@ type Place = Pick<CreateOptions, 'namespace' | 'subresource'>;
 /** The options of a write, and a list to which the write adds the warnings for its response. */
 export type ReadOptions<T extends WriteOptions = CreateOptions> = T & { readonly warnings: string[] };
 
-/** Reads dryRun, fieldValidation, fieldManager and force, validated like kube-apiserver (422). */
+/**
+ * Reads dryRun, fieldValidation and fieldManager. Like kube-apiserver, refuses invalid values, and `force` for a patch
+ * that is not an apply (422).
+ */
 export function readWriteOptions(context: Context, options: OptionsKind, place: Place = {}): ReadOptions {
   const read = readOptions(context, options, place);
   if (options !== 'PatchOptions' || firstOf(context.query, 'force') === undefined) return read;
