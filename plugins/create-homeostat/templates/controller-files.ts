@@ -8,7 +8,7 @@ export interface ControllerNames {
   readonly kind: string;
 }
 
-/** Returns the files of a controller, whose greeting contains `spec.name`, and of its test. */
+/** Returns the files of a controller, which writes a greeting with `spec.name` to the status, and of its test. */
 export function controllerFiles({ name, kind }: ControllerNames): Files {
   const names = { name, kind, variable: controllerVariable(name), kindFile: kebabCase(kind) };
   return {

@@ -69,7 +69,8 @@ type Fields = Readonly<Record<string, unknown>>;
 type Mistake = readonly [field: string, message: string];
 
 /**
- * Returns the mistakes in the key of the version. For the key of the other revision, the mistake names the right key.
+ * Returns the mistakes in the field for the version of an object: `apiVersion`, or `groupVersion` in revision 2.9. If
+ * the object has the field of the other revision, the mistake names the right field.
  */
 function wrongVersionKey(value: Fields, revision: PluginManifest['revision']): readonly Mistake[] {
   const key = versionKeys[revision];

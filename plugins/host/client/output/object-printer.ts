@@ -110,8 +110,8 @@ class TemplatePrinter implements ObjectPrinter {
 }
 
 /**
- * Prints a list when it has all objects, so that the widths of the columns fit. Prints other objects at once; later
- * rows can then only make a column wider.
+ * Collects all objects of a list before it prints them, so that the widths of the columns fit. Prints other objects at
+ * once; later rows can then only make a column wider.
  */
 class ColumnsPrinter implements ObjectPrinter {
   readonly #columns: readonly { readonly name: string; readonly read: ReturnType<typeof jsonPathValues> }[];

@@ -116,7 +116,10 @@ interface Line {
   readonly isBlank: boolean;
 }
 
-/** True for the line of a field directly below the outer one. */
+/**
+ * True if line `index` names a field directly inside the enclosing field. The content of the enclosing field begins at
+ * line `from`; `outer` is the indentation of the enclosing field, and -1 at the top level.
+ */
 function isChild(
   lines: readonly Line[],
   { from, index, outer }: { readonly from: number; readonly index: number; readonly outer: number },

@@ -11,7 +11,7 @@ import type { Row } from './row-table.ts';
 
 interface Result {
   readonly row: Row;
-  /** The reason why the server refuses the action on this object; undefined when it accepts it. */
+  /** The reason why the server refuses the action on this object; undefined when the server accepts the action. */
   readonly problem: string | undefined;
 }
 
