@@ -25,10 +25,11 @@ export interface TryPluginParts {
 const namespaceKind: GroupVersionKind = { group: '', version: 'v1', kind: 'Namespace' };
 
 /**
- * Tries a new version of a plugin while the previous one runs. Registers its models at an empty server in memory, and
- * checks its declared objects at this server. A declared object of another plugin's kind is checked at the running
- * server. Rejects with the problem of its module or of a model, or with all mistakes of declared objects, with file and
- * line. Kinds that a class registers in its `start` are checked in their previous version.
+ * Tries a new version of a plugin while the previous version runs. Registers the models of the new version at an empty
+ * server in memory, and checks the declared objects of these kinds there. Checks declared objects of all other kinds at
+ * the running server. These include kinds that a plugin class registers in its `start`; the running server has their
+ * previous version. Rejects with the problem of the module or of a model, or with all mistakes of declared objects,
+ * with file and line.
  */
 export async function tryPlugin(source: PluginSource, parts: TryPluginParts): Promise<void> {
   checkRequires(source.manifest, hostVersion());
@@ -87,8 +88,8 @@ async function judgeOwn(
 }
 
 /**
- * Creates a namespace in the copy if the server has it. If the server lacks it, the check reports each object in this
- * namespace as a mistake.
+ * Creates a namespace at the server in memory, `to`, if the running server has it. If the running server lacks it, the
+ * check reports each object in this namespace as a mistake.
  */
 async function copyNamespace(name: string, from: TryPluginParts['server'], to: ApiServer): Promise<void> {
   const model = from.schemeManager.lookup(namespaceKind)?.descriptor;

@@ -90,7 +90,7 @@ async function readUses(user: string): Promise<Uses> {
   const body = await api.get('/apis/api.audit.internal/v1/entries', { user, limit: readEntries });
   const entries = isObject(body) && isArray(body.items) ? body.items.filter(isObject) : [];
   const uses = new Map<string, TokenUse>();
-  // The newest entry comes first, so the first one with a token has its last use.
+  // The newest entry comes first, so the first entry with a token shows the last use of this token.
   for (const entry of entries) {
     // Another user may have acted as this user: that request does not use this user's token.
     if (!isObject(entry.user) || entry.user.username !== user) continue;

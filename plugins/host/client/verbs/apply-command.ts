@@ -134,7 +134,8 @@ async function apply(
 }
 
 /**
- * True if the only conflict is with the command's own manager, which has set the fields by `create`, `edit` or `patch`.
+ * True if all conflicts are with the command's own manager, which has set the conflicting fields by `create`, `edit` or
+ * `patch`.
  */
 function isOwnConflict(error: unknown, manager: string | undefined): boolean {
   if (!(error instanceof ServerRefusal) || error.code !== 409) return false;

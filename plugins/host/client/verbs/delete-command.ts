@@ -56,7 +56,7 @@ interface Leaving {
   readonly uid: string;
 }
 
-/** Resolves with the object if its finalizers may delay the deletion. */
+/** Deletes an object. Resolves with its target and uid if finalizers may delay the deletion, else with undefined. */
 async function deleteObject(
   { flags, server }: ClientCommand,
   target: ObjectTarget,

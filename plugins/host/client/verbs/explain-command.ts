@@ -76,8 +76,8 @@ class Explanation {
   }
 
   /**
-   * Returns the schema whose fields are described: for a `$ref`, also inside an `allOf`, the schema that it names; for a
-   * list or a map, the schema of its items or values.
+   * Returns the schema whose fields are described: for a `$ref`, also inside an `allOf`, the schema that it names; for
+   * a list or a map, the schema of its items or values.
    */
   #resolved(schema: JsonObject): JsonObject {
     const { allOf, items, additionalProperties, $ref } = schema;

@@ -31,7 +31,7 @@ export interface Rows {
   readonly table: RowTable;
   readonly columns: readonly Column[];
   readonly state: WatchState;
-  /** The reason why a page of the list could not be read. */
+  /** The reason why the next chunk could not be read. */
   readonly failure: ApiFailure | undefined;
   /** True when the list was read again because the server no longer had the changes since the last received one. */
   readonly isRelisted: boolean;
