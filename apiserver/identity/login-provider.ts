@@ -46,8 +46,8 @@ export interface LoginProvider {
 export type LoginFailureReason = 'refused' | 'invalid' | 'no user' | 'unavailable';
 
 /**
- * The error of a login that did not succeed. The message is for the log; it contains no secret, and no text that the
- * browser sent.
+ * The error of a login that did not succeed. The message is for the log. It contains no secret. Of the texts that the
+ * browser sent, it contains at most a short error code, such as `access_denied`.
  */
 export class LoginFailure extends Error {
   override readonly name = 'LoginFailure';

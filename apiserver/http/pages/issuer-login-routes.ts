@@ -84,8 +84,8 @@ function nextOf({ query: { next } }: Context): string {
 }
 
 /**
- * Shows the login page with the reason. The page has only texts of this server, and repeats no text that the provider
- * or the browser sent.
+ * Shows the login page with the reason for the refusal. The reason is a text of this server. It repeats no text that
+ * the provider or the browser sent.
  */
 function refuse(
   context: Context,

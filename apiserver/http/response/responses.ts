@@ -44,8 +44,8 @@ export function sendJson(context: Context, value: unknown): void {
 const maxWarningsLength = 4096;
 
 /**
- * Sets one `Warning` header for each warning (RFC 9111, code 299). It consists of printable ASCII, even if names of
- * fields in the warning do not.
+ * Sets one `Warning` header for each warning (RFC 9111, code 299), until all headers together would exceed {@link
+ * maxWarningsLength}. Each header consists of printable ASCII, even if the names of fields in the warning do not.
  */
 export function setWarnings(context: Context, warnings: readonly string[]): void {
   let length = 0;
