@@ -40,7 +40,7 @@ export interface ApiServerOptions {
   /**
    * `required`: every request except health checks needs a credential, and roles decide what its user may do. `open`:
    * every request has the user `developer`, who may do everything; only allowed with a loopback address. Default:
-   * `required` with a {@link token}, a {@link tokenFile}, an {@link authenticationConfig} or a {@link clientCa};
+   * `required` with a {@link token}, a {@link tokenFile}, an {@link authenticationConfig} or a {@link ApiServerOptions.clientCa};
    * otherwise `open`.
    */
   readonly auth?: AuthMode;

@@ -98,7 +98,7 @@ export class ApiServer {
     return this.#parts.health.outdated;
   }
 
-  /** The registered kinds. A registered kind is served once it is indexed; see {@link whenReady}. */
+  /** The registered kinds. A registered kind is served once it is indexed; see {@link ApiServer.whenReady}. */
   get schemeManager(): SchemeManager {
     return this.#parts.schemes;
   }
