@@ -1,4 +1,4 @@
-// Derives the names of a kind and of its files and variables from each other.
+// Derives the names of files and variables, and the plural, from the name of a kind or a part.
 
 /** Returns the name of a kind's files: `WebSite` → `web-site`, `HTTPRoute` → `http-route`. */
 export function kebabCase(name: string): string {

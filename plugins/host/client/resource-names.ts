@@ -39,7 +39,7 @@ export class ResourceNames {
   /**
    * Returns the kind of a name such as `person`, `persons`, `Person`, `po`, `persons.example.com` or
    * `persons.v1.example.com`. If several kinds have the name, a kind of the core group is preferred, and then the
-   * alphabetical order decides. @throws CommandError when there is none
+   * first group in alphabetical order. @throws CommandError when no kind has the name
    */
   find(name: string): ServedResource {
     const [type = '', ...rest] = name.toLowerCase().split('.');
@@ -103,8 +103,8 @@ function namesOf({ plural, singular, kind, shortNames }: ServedResource): readon
 }
 
 /**
- * True if the kind is in the group that a name such as `persons.v1.example.com` gives after its first dot. `rest` has
- * the parts of the name after this dot: those of a group, or of a version and a group; a name without a dot fits.
+ * True if the kind is in the group that a name such as `persons.v1.example.com` gives after its first dot; also for a
+ * name without a dot. `rest` has the parts of the name after this dot: those of a group, or of a version and a group.
  */
 function isOfGroup({ group, version }: ServedResource, rest: readonly string[]): boolean {
   if (rest.length === 0) return true;
