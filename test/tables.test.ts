@@ -133,7 +133,7 @@ describe('tables and metadata only, requested by Accept', () => {
       expect(body.rows[0].object.apiVersion).to.equal('meta.k8s.io/v1beta1');
     });
 
-    it('is also the response to a write; errors and successful deletions are a Status', async () => {
+    it('is the response to a write and to the deletion of a collection; the response to the deletion of one object, and an error, are a Status', async () => {
       const headers = { accept: table };
       const created = await server.post(demoPersons, newDemoPerson('cat'), { headers });
       expect([created.status, created.body.kind, created.body.rows[0].cells[4]]).to.deep.equal([201, 'Table', '0s']);

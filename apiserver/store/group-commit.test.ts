@@ -139,7 +139,7 @@ describe('GroupCommit batches', () => {
     expect(keysOf(commits)).to.deep.equal([['/a', '/d', '/e'], ['/b'], ['/c']]);
   });
 
-  it('never batches an operation that requires a claim with one that changes this claim, and keeps their order', async () => {
+  it('puts an operation that requires a claim, and an operation that changes this claim, into different batches, in the order of their submission', async () => {
     const { group, commits } = setUp();
     const claim = { kind: 2, claim: [1, 'x'] } as const;
     const requires = [{ kind: 2, claim: [1, 'y'] }, claim] as const;

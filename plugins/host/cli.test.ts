@@ -424,7 +424,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(widgets?.['reason']).to.include('"widgets.example.com" is reserved: example.com and its subdomains');
   });
 
-  it('refuses a plugin whose manifest names the group of the service, before any of its code runs', async () => {
+  it('refuses a plugin whose manifest declares a group in the service domain, before any code of the plugin runs', async () => {
     const plugin = await makePlugin('greedy', "throw new Error('the module was loaded');");
     appendFileSync(join(plugin, 'plugin.yaml'), 'group: x.homeostat.internal\n');
     const command = run(['serve', '--port', '0', '--database', 'memory:', '--plugin', plugin]);

@@ -372,7 +372,7 @@ describe('an administrator in the console [slow]', function () {
     await card.getByText('as one of system:serviceaccounts').waitFor();
   });
 
-  it('sees extension points and contributions on the card of the plugin that a link names', async () => {
+  it('sees the contributions and extension points of each plugin on its card, and a link shows the card of its plugin', async () => {
     await visit(page, '#/plugins/task');
     const card = page.getByRole('region', { name: 'task', exact: true });
     await card.getByText('Contributes to: console/pages (1), console/panels (1)', { exact: false }).waitFor();

@@ -80,8 +80,9 @@ export class WatchHandler {
   }
 
   #begin(context: Context, { path, resource, from, onEnd }: Asked): Promise<void> | void {
-    // A watch that begins with the current objects, or at the current revision, waits until memory has the requested
-    // revision. Any other watch starts immediately. It has no events until memory has a later change.
+    // A watch that begins with the current objects, or at the current revision, may have to wait: with a resourceVersion,
+    // until memory has this revision; without one, until memory has all writes acknowledged before the request. Any other
+    // watch starts immediately, even if memory does not have its revision yet.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     const begin = (): Promise<void> | void => {
       const selection = this.#parts.lister.select(resource, readWatchSelection(context.query, path));

@@ -91,7 +91,7 @@ function encodeBoolean(literal: string): string {
 // before the same second without a fraction ("." < "Z").
 function encodeDateTime(text: string): string {
   const [, date = '', minutes = '', seconds = '', fraction = '', zone = ''] = dateTime.exec(text) ?? [];
-  // Date does not know leap seconds: the 60th second of a minute becomes the first one of the next minute.
+  // Date refuses leap seconds. So the seconds `60` are read as second 59 plus one second: second 00 of the next minute.
   const isLeap = seconds === '60';
   const atMs = Date.parse(`${date}T${minutes}${isLeap ? '59' : seconds}${zone.toUpperCase()}`) + (isLeap ? 1000 : 0);
   const utc = Number.isNaN(atMs) ? '' : new Date(atMs).toISOString();

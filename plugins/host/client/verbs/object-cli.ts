@@ -27,8 +27,8 @@ const files = new Option(
 ).argParser<readonly string[] | undefined>((path, paths) => [...(paths ?? []), path]);
 const dryRun = new Option(
   '--dry-run [mode]',
-  'server: the server checks the write, and does not store it; none: no dry run',
-).preset('server');
+  'server, or no mode: the server checks the write, and does not store it; none: no dry run',
+);
 const manager = new Option('--field-manager <name>', 'manager of the written fields (default: homeostat)');
 const output = new Option(
   '-o, --output <format>',

@@ -172,9 +172,9 @@ class Chunks {
       const rows = this.table.read(body);
       const rest = this.#read(body);
       this.table.append(rows);
-      // If the server does not report how many rows follow, the length of the list is known only after its last chunk.
-      // Otherwise the watch has updated the count since the first chunk.
-      if (rest === undefined) this.table.total = this.#offset + this.table.rows.length;
+      // The server counts the rows that follow only for a list without selectors. Without this count, the total is the
+      // number of rows until here. With it, the first chunk had the total, and the watch has updated it since.
+      if (rest === undefined || this.token === '') this.table.total = this.#offset + this.table.rows.length;
     } finally {
       this.#isLoading = false;
     }
