@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { PartType } from 'create-homeostat';
 import { addAuthorCommands } from './commands/author-cli.ts';
+import type { CertificateFlags, KubeconfigFlags, NewFlags } from './commands/command-flags.ts';
 import { addBackup } from './commands/backup/backup-cli.ts';
 import { addPlugin } from './commands/plugin-cli.ts';
 import type { PluginAction } from './commands/plugin-cli.ts';
@@ -101,32 +102,6 @@ function actionsOf({ environment, exit }: CliEnvironment, end: (code: number) =>
 }
 
 type Flags = Readonly<Record<string, unknown>>;
-
-interface UserFlags {
-  readonly user?: string;
-  readonly group?: readonly string[];
-  readonly days?: string;
-  readonly force: boolean;
-}
-
-interface CertificateFlags extends UserFlags {
-  readonly certOutput?: string;
-  readonly keyOutput?: string;
-}
-
-interface KubeconfigFlags extends UserFlags {
-  readonly serviceAccount?: string;
-  readonly hours?: string;
-  readonly output?: string;
-  readonly name: string;
-  readonly server?: string;
-  readonly force: boolean;
-}
-
-interface NewFlags {
-  readonly kind?: string;
-  readonly plural?: string;
-}
 
 interface Actions {
   readonly serve: (flags: Flags) => Promise<void>;
