@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { PartType } from 'create-homeostat';
 import { addAuthorCommands } from './commands/author-cli.ts';
-import type { CertificateFlags, KubeconfigFlags, NewFlags } from './commands/command-flags.ts';
+import type { CertificateCommandFlags, KubeconfigCommandFlags, NewCommandFlags } from './commands/command-flags.ts';
 import { addBackup } from './commands/backup/backup-cli.ts';
 import { addPlugin } from './commands/plugin-cli.ts';
 import type { PluginAction } from './commands/plugin-cli.ts';
@@ -106,13 +106,13 @@ type Flags = Readonly<Record<string, unknown>>;
 interface Actions {
   readonly serve: (flags: Flags) => Promise<void>;
   readonly dev: (flags: Flags, folder: string) => Promise<void>;
-  readonly new: (part: NewFlags & { readonly type: PartType; readonly name: string }) => Promise<void>;
+  readonly new: (part: NewCommandFlags & { readonly type: PartType; readonly name: string }) => Promise<void>;
   readonly doctor: (flags: Flags) => Promise<void>;
   readonly export: (flags: Flags) => Promise<void>;
   readonly import: (flags: Flags, file: string) => Promise<void>;
   readonly reencrypt: (flags: Flags) => Promise<void>;
-  readonly kubeconfig: (flags: Flags, options: KubeconfigFlags) => Promise<void>;
-  readonly certificate: (flags: Flags, options: CertificateFlags) => Promise<void>;
+  readonly kubeconfig: (flags: Flags, options: KubeconfigCommandFlags) => Promise<void>;
+  readonly certificate: (flags: Flags, options: CertificateCommandFlags) => Promise<void>;
   readonly audit: (flags: Flags) => Promise<void>;
   readonly plugin: PluginAction;
   readonly user: UserAction;
@@ -178,7 +178,7 @@ function addNew(program: Command, actions: Actions): void {
       .command(type)
       .description(description)
       .argument(name)
-      .action(async (given: string, flags: NewFlags) => actions.new({ ...flags, type, name: given }));
+      .action(async (given: string, flags: NewCommandFlags) => actions.new({ ...flags, type, name: given }));
   add('kind', '<Kind>', 'Add a kind. Its name is in PascalCase.').option(
     '--plural <plural>',
     'plural of the kind (default: the English plural of its name)',
@@ -285,7 +285,7 @@ function addKubeconfig(program: Command, actions: Actions): void {
     .addHelpText('after', kubeconfigHelp);
   addUserFlags(command, 'put a certificate of this user into the kubeconfig');
   for (const name of accessOptions) command.addOption(flagOf(name, serveOptions[name]));
-  command.action(async (options: KubeconfigFlags) => actions.kubeconfig(flagsOf(command), options));
+  command.action(async (options: KubeconfigCommandFlags) => actions.kubeconfig(flagsOf(command), options));
 }
 
 function addUserFlags(command: Command, description: string): void {
@@ -309,7 +309,7 @@ function addCertificate(program: Command, actions: Actions): void {
   addUserFlags(command, 'name of the user, the common name of the certificate');
   for (const name of ['config', 'database', 'tls', 'tls-dir'] as const)
     command.addOption(flagOf(name, serveOptions[name]));
-  command.action(async (options: CertificateFlags) => actions.certificate(flagsOf(command), options));
+  command.action(async (options: CertificateCommandFlags) => actions.certificate(flagsOf(command), options));
 }
 
 function addServeOptions(command: Command): void {

@@ -7,13 +7,13 @@ interface UserFlags {
 }
 
 /** The options of `certificate`. */
-export interface CertificateFlags extends UserFlags {
+export interface CertificateCommandFlags extends UserFlags {
   readonly certOutput?: string;
   readonly keyOutput?: string;
 }
 
 /** The options of `kubeconfig`. */
-export interface KubeconfigFlags extends UserFlags {
+export interface KubeconfigCommandFlags extends UserFlags {
   readonly serviceAccount?: string;
   readonly hours?: string;
   readonly output?: string;
@@ -23,7 +23,7 @@ export interface KubeconfigFlags extends UserFlags {
 }
 
 /** The options of `new`. */
-export interface NewFlags {
+export interface NewCommandFlags {
   readonly kind?: string;
   readonly plural?: string;
 }
