@@ -88,9 +88,9 @@ describe('the path of a creation over HTTP through the code [slow]', function ()
     expect(Object.keys(entered).filter((file) => stopOf(file) === undefined)).to.deep.equal([]);
   });
 
-  it('enters at most 66 files and 222 functions of the API server', () => {
+  it('enters at most 66 files and 223 functions of the API server', () => {
     const own = Object.entries(entered).filter(([file]) => file.startsWith('apiserver/'));
     expect(own.length).to.be.at.most(66);
-    expect(own.reduce((sum, [, functions]) => sum + functions, 0)).to.be.at.most(222);
+    expect(own.reduce((sum, [, functions]) => sum + functions, 0)).to.be.at.most(223);
   });
 });

@@ -66,6 +66,8 @@ export interface Batch {
   readonly bytes: Buffer;
   /** The revision up to which the batch has all changes. */
   readonly revision: number;
+  /** True when the batch ends before the last change of the feed, because of a limit. */
+  readonly isCut: boolean;
 }
 
 /** The revision that a watcher has received, and the latest revision of its kind. */
@@ -97,12 +99,14 @@ export class PassCache {
 
   /**
    * Returns the next frames for the watchers of a group that have received all changes up to a revision. A batch is made
-   * again when it lacks a later change, unless it is long: then its watchers are so far behind that the change can wait.
+   * again when it lacks a later change, unless it is cut or long: then its watchers are so far behind that the change
+   * can wait.
    */
   batchOf(group: object, { revision, latest }: Range, make: () => Batch): Batch {
     const batches = mapIn(this.#batches, group);
     const known = batches.get(revision);
-    if (known !== undefined && (known.revision >= latest || known.bytes.length >= longBatchBytes)) return known;
+    if (known !== undefined && (known.isCut || known.revision >= latest || known.bytes.length >= longBatchBytes))
+      return known;
     const made = make();
     batches.set(revision, made);
     return made;

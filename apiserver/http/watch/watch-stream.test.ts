@@ -108,6 +108,14 @@ describe('WatchStream', () => {
     expect(Object.fromEntries(compared)).to.deep.equal({ '/a': 2, '/b': 2 });
   });
 
+  it('evaluates each of many changes once for all watchers of a group, even if a batch does not reach the last one', async () => {
+    const watches = await Promise.all(['/last', '/last'].map(watch));
+    for (let revision = 11; revision < 6_000; revision += 1) add('ada', revision);
+    add('last', 6_000);
+    for (const chunk of await Promise.all(watches.map(firstChunk))) expect(chunk).to.include('"name":"last"');
+    expect(compared.get('/last')).to.equal(5_990);
+  });
+
   it('skips many changes that are not selected in several turns of the event loop', async () => {
     for (let revision = 11; revision < 6_000; revision += 1) add('ada', revision);
     add('last', 6_000);

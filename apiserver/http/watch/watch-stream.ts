@@ -221,8 +221,10 @@ export class WatchStream implements Flushable, GroupMember {
     const frames: Buffer[] = [];
     let [bytes, read] = [0, 0];
     let revision = this.#revision;
+    let isCut = false;
     for (const change of resource.feed.since(revision)) {
-      if (bytes > batchBytes || read === readPerPass) break;
+      isCut = bytes > batchBytes || read === readPerPass;
+      if (isCut) break;
       read += 1;
       revision = change.revision;
       const seen = translate(change, selects);
@@ -231,7 +233,7 @@ export class WatchStream implements Flushable, GroupMember {
       frames.push(frame);
       bytes += frame.length;
     }
-    return { bytes: joined(frames), revision };
+    return { bytes: joined(frames), revision, isCut };
   }
 
   #collectInitial(frames: Buffer[]): number {

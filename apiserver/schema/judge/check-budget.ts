@@ -15,8 +15,6 @@ export const workOfComparison = 10;
 export class CheckBudget {
   /** True when the check uses the budget. The compilation of the check sets this. */
   isUsed = false;
-  /** True when the check needed more units than there were. */
-  isSpent = false;
   readonly #units: number;
   #left: number;
 
@@ -28,13 +26,16 @@ export class CheckBudget {
   /** Restores all units. It is called before each check. */
   reset(): void {
     this.#left = this.#units;
-    this.isSpent = false;
   }
 
   /** Uses units of the budget. Returns false when the check needed more units than there were. */
   spend(units = 1): boolean {
     this.#left -= units;
-    if (this.#left < 0) this.isSpent = true;
     return !this.isSpent;
+  }
+
+  /** True when the check needed more units than there were. */
+  get isSpent(): boolean {
+    return this.#left < 0;
   }
 }
