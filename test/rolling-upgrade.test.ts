@@ -45,7 +45,7 @@ const databases: readonly {
 const letters = all.replace('letters', 'namespaces/default/letters');
 for (const { name, create, breaking, schema } of databases) {
   const isOutdated = new RegExp(
-    String.raw`^\[-\]database failed: .* has schema version ${schema + 1}, this program knows ${schema}: update it$`,
+    String.raw`^\[-\]database failed: .* version ${schema + 1}, this program knows ${schema}: update Homeostat$`,
     'm',
   );
 

@@ -59,7 +59,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     return items.map(({ metadata }) => metadata.name);
   }
 
-  it('lets exactly ten of forty objects be created when both servers create objects at the same time, and ten more once these are deleted', async () => {
+  it('allows exactly 10 of 40 concurrent creations at both servers, and 10 again after the objects are deleted', async () => {
     for (let round = 0; round < 5; round += 1) {
       expectTen(await createAll(`round${round}`), await names());
       expect(await names(1)).to.have.members(await names());
@@ -80,7 +80,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     expect(await names()).to.have.length(most);
   });
 
-  it('is never exceeded by many concurrent deletions and creations, and counts each of them', async () => {
+  it('stays within the quota during concurrent deletions and creations, and can use all of it afterwards', async () => {
     await createAll('x');
     const first = await names();
     const [statuses] = await Promise.all([
@@ -96,7 +96,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     expect(await names()).to.have.length(most);
   });
 
-  it('refuses a creation at a server that has created nothing, with a reason that names the quota', async () => {
+  it('refuses a creation when the other server has used up the quota, with a message that names the quota', async () => {
     for (let index = 0; index < most; index += 1) expect(await create(0, `x-${index}`)).to.equal(201);
     const metadata = { name: 'too-many', namespace };
     const refused: unknown = await servers[1].client

@@ -77,7 +77,7 @@ export function describeVault(database: string, newDatabase: NewDatabase, lasts 
       for (const under of opened.splice(0)) await under.close();
     });
 
-    it('keeps values by name', async () => {
+    it('stores, replaces and deletes values by name', async () => {
       const { vault } = await open((await newDatabase())());
       expect(vault.get('session/none')).to.equal(undefined);
       expect(await vault.put('session/b', { user: 'ada' })).to.equal(true);
@@ -96,7 +96,7 @@ export function describeVault(database: string, newDatabase: NewDatabase, lasts 
       ]);
     });
 
-    it('stores only the first of many values that are put concurrently, each only if the name has no value', async () => {
+    it('stores only one of several values that are put concurrently with `ifAbsent`', async () => {
       const { vault } = await open((await newDatabase())());
       const won = await Promise.all([1, 2, 3, 4].map((value) => vault.put('key', value, { ifAbsent: true })));
       expect(won.filter(Boolean)).to.have.length(1);
@@ -107,7 +107,7 @@ export function describeVault(database: string, newDatabase: NewDatabase, lasts 
 
     if (!lasts) return;
 
-    it('has all values after a restart, and can change them', async () => {
+    it('has the same values after a restart, and can then replace them', async () => {
       const store = await newDatabase();
       const before = await open(store());
       await before.vault.put('kept', { n: 1 });
@@ -138,7 +138,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       await two.close();
     });
 
-    it('has the same values on both servers as soon as `reach` resolves', async () => {
+    it('returns all earlier changes of the other server once `reach` has resolved', async () => {
       await one.vault.put('a', 1);
       await two.vault.reach();
       expect(two.vault.get('a')).to.equal(1);
@@ -149,7 +149,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       expect(one.vault.get('a')).to.equal(undefined);
     });
 
-    it('calls the listeners on both servers for each change, with and without the history', async () => {
+    it('calls a listener for each change of the other server, until the listener is removed', async () => {
       const told: string[] = [];
       const end = two.vault.onChange((name) => told.push(`${name}=${String(two.vault.get(name))}`));
       await one.vault.put('a', 1);
@@ -163,7 +163,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       expect(told).to.have.length(3);
     });
 
-    it('stores only one value when each server puts one only if the name has no value', async () => {
+    it('stores only one of several values that both servers put concurrently with `ifAbsent`', async () => {
       const puts = [one, two, one, two].map(({ vault }, index) => vault.put('key', index, { ifAbsent: true }));
       const won = await Promise.all(puts);
       expect(won.filter(Boolean)).to.have.length(1);

@@ -29,5 +29,6 @@ export function pendingMigrations(schema: Schema): readonly string[] {
 export function checkSchemaVersion({ migrations, version, name }: Schema): void {
   const known = migrations.length;
   if (version <= known) return;
-  throw new StoreError('newer', `${name} has schema version ${version}, this program knows ${known}: update it`);
+  const message = `${name} has schema version ${version}, this program knows ${known}: update Homeostat`;
+  throw new StoreError('newer', message);
 }

@@ -14,7 +14,7 @@ export function describeClaims(store: () => Store): void {
     return { op: 'update', key: key(name), kind, expect: expected, data: bytes('u'), unique: claims };
   };
 
-  it('gives a claim to one object, and refuses the other object with the claim and its holder', async () => {
+  it('refuses an operation whose claim another object holds, and returns the claim and its holder', async () => {
     const outcomes = await committed(store(), [create('a', '1', [value]), create('b', '2')]);
     expect(outcomes.map((outcome) => 'revision' in outcome)).to.deep.equal([true, true]);
     const [lost] = await committed(store(), [create('c', '3', [[1, 'free'], value])]);
@@ -79,7 +79,7 @@ export function describeKindClaims(store: () => Store): void {
   const nothing = { indexes: [], claims: [] };
   const holder = (name: string, ...claim: Claim): KindClaims['claims'][number] => ({ claim, key: key(name) });
 
-  it('sets the claims of a kind', async () => {
+  it('replaces the claims of a kind, and leaves those of other kinds unchanged', async () => {
     await written(
       store(),
       create('a', '1', [[1, 'stays']]),
@@ -125,7 +125,7 @@ export function describeKindClaims(store: () => Store): void {
     await set(claims.slice(0, 100));
   });
 
-  it('sets a new generation for other indexes, even without objects, and for other claims of the same indexes', async () => {
+  it('sets a new generation if and only if the indexes or the claims change, even without objects', async () => {
     const generations = new Set<unknown>();
     const set = async (claims: Omit<KindClaims, 'revision'>): Promise<void> => {
       const outcome = await store().setClaims(kind, { ...claims, revision: await store().currentRevision() });
@@ -143,7 +143,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(generations.size).to.equal(6);
   });
 
-  it('refuses writes with the indexes of another generation', async () => {
+  it('refuses writes of the kind that name an earlier generation of its indexes', async () => {
     const old = await store().setClaims(kind, { ...nothing, revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1'), generation });
@@ -159,7 +159,7 @@ export function describeKindClaims(store: () => Store): void {
     expect([outcomes[1], outcomes[3]].map(revisionOf)).to.deep.equal([a + 1, a + 2]);
   });
 
-  it('refuses claims when objects of the kind have changed since the revision of the claims, but not when objects of another kind have changed', async () => {
+  it('refuses claims only if an object of the same kind has changed since the revision of the claims', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const claims = { ...nothing, indexes: [1], revision: a };
     await written(store(), { ...create('of another kind', '2'), kind: 2 });
@@ -170,7 +170,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
   });
 
-  it('sets new indexes even if it refuses their claims because objects have changed, and then refuses writes for the old indexes', async () => {
+  it('sets new indexes even when it refuses their outdated claims, and then refuses writes for the old indexes', async () => {
     const old = await store().setClaims(kind, { ...nothing, indexes: [1], revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1', [[1, 'v']]), generation });
@@ -199,7 +199,7 @@ export function describeRequiredClaims(store: () => Store): void {
   const lease = (add: readonly Claim[]): Operation => ({ ...create('lease', '', add), ...leases });
   const requires = [{ ...leases, claim: term }];
 
-  it('writes an object that requires a claim while another object holds it', async () => {
+  it('writes an object that requires a claim while another object holds this claim', async () => {
     await written(store(), lease([term]));
     const [a = 0] = await written(store(), { ...create('a', '1'), requires });
     const update: Operation = { op: 'update', key: key('a'), kind, expect: a, data: bytes('2'), requires };
@@ -207,7 +207,7 @@ export function describeRequiredClaims(store: () => Store): void {
     await written(store(), { op: 'delete', key: key('a'), kind, expect: next, requires });
   });
 
-  it('writes nothing, and neither takes nor releases a claim, for an operation that requires a claim without a holder', async () => {
+  it('refuses an operation that requires a claim without a holder, and neither takes nor releases its own claims', async () => {
     const [held = 0] = await written(store(), lease([term]));
     const [a = 0] = await written(store(), create('a', '1', [[1, 'own']]));
     const change = { add: [[1, 'second']] as Claim[], remove: [term] };

@@ -33,7 +33,7 @@ export function describeChanges(store: () => Store): void {
     ]);
   });
 
-  it('returns as many changes as the limit, without gaps, however long the history is', async () => {
+  it('returns the first changes after a revision, without gaps, and at most as many as the limit', async () => {
     const batch = Array.from({ length: 1000 }, (_, at) => create(`n${at}`, `${at} ${'x'.repeat(2000)}`));
     const revisions = [
       ...(await written(store(), ...batch)),
@@ -48,7 +48,7 @@ export function describeChanges(store: () => Store): void {
     expect(await store().changes(revisions.at(-1) ?? 0, 100)).to.deep.equal([]);
   });
 
-  it('calls subscribers with each new revision until they unsubscribe, but not for conflicts', async () => {
+  it('calls subscribers with the last revision of each batch until they unsubscribe, but not for conflicts', async () => {
     const woken: number[] = [];
     const stop = store().subscribe((revision) => woken.push(revision));
     const revisions = await written(store(), create('a', '1'), create('b', '2'));
@@ -83,7 +83,7 @@ export function describeGroups(store: () => Store): void {
     expect(history.every((revision, at) => at === 0 || revision > (history[at - 1] ?? 0))).to.equal(true);
   });
 
-  it('returns a history without gaps at any time [slow]', async () => {
+  it('returns a history without gaps while batches are being committed [slow]', async () => {
     const group = new GroupCommit(store(), { maxOperations: 7, onError: (error) => expect.fail(String(error)) });
     const writes = Promise.all(Array.from({ length: 500 }, (_, n) => group.submit(create(`n${n}`, ''))));
     const views: number[][] = [];
@@ -94,7 +94,7 @@ export function describeGroups(store: () => Store): void {
     for (const view of views) expect(view).to.deep.equal(history.slice(0, view.length));
   });
 
-  it('gives a value to only one of many objects that claim it concurrently, and to another one when it is released concurrently', async () => {
+  it('gives a value to only one of many objects that claim it concurrently, and to a new object after its release', async () => {
     const group = new GroupCommit(store(), { onError: (error) => expect.fail(String(error)) });
     const claim: Claim = [1, 'v'];
     const outcomes = await Promise.all(

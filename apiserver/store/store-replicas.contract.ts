@@ -56,7 +56,7 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
       await written(b, create('late', '', [[1, 'v0']]));
     });
 
-    it('refuse writes with the previous unique indexes once another store has set others', async () => {
+    it('refuse writes for the previous unique indexes once another store has set new ones', async () => {
       const [a, b] = pair();
       const old = await a.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
       const [revision = 0] = await written(a, { ...create('a', '', [[1, 'v']]), ...old });
@@ -71,14 +71,14 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
       ]);
     });
 
-    it('give a kind the claims of only one store when several set them concurrently', async () => {
+    it('return the same generation when all of them set the same claims of a kind concurrently', async () => {
       const set = await Promise.all(
         stores.map((store) => store.setClaims(kind, { indexes: [7], claims: [], revision: 0 })),
       );
       expect(set).to.deep.equal([{ generation: 1 }, { generation: 1 }, { generation: 1 }, { generation: 1 }]);
     });
 
-    it('assign the same number to a name', async () => {
+    it('assign the same number to a name when all of them ask for it concurrently', async () => {
       const numbers = await Promise.all(stores.map((store) => Promise.all([store.numberOf('x'), store.numberOf('y')])));
       expect(new Set(numbers.map(String)).size).to.equal(1);
       expect(numbers[0]?.toSorted()).to.deep.equal([1, 2]);

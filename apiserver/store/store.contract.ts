@@ -72,7 +72,7 @@ function describeCommits(store: () => Store): void {
     expect((await store().commit([create('c', '3')])).before).to.equal(b);
   });
 
-  it('refuses an operation with a conflict, and writes the others of the batch', async () => {
+  it('refuses only the operations that conflict, and writes the other operations of the batch', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const outcomes = await committed(store(), [
       create('x', 'x'),
@@ -90,7 +90,7 @@ function describeCommits(store: () => Store): void {
     expect((await scanned(store())).map((row) => text(row.data))).to.deep.equal(['1', 'x', 'y']);
   });
 
-  it('refuses an update or a deletion that expects another revision, or an object that does not exist', async () => {
+  it('refuses an update or a deletion if `expect` is not the revision of the object, or is missing', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     for (const expected of [{ expect: a + 1 }, { expect: a - 1 }, {}]) {
       const update = { op: 'update', key: key('a'), kind, data: bytes('2'), ...expected } as const;
@@ -150,7 +150,7 @@ function describeScan(store: () => Store): void {
     return keys;
   };
 
-  it('returns all present rows, of all kinds in the order of their keys, or of one kind [slow]', async () => {
+  it('scans the rows of all kinds in the order of their keys, or the rows of one kind [slow]', async () => {
     const keys = await fill(2500, 10);
     expect((await scanned(store())).map((row) => row.key)).to.deep.equal(keys.sort());
     const ofOne = (await scanned(store(), 2)).map((row) => row.key);
@@ -158,7 +158,7 @@ function describeScan(store: () => Store): void {
     expect(await scanned(store(), 9)).to.deep.equal([]);
   });
 
-  it('continues during commits, and returns each object that exists the whole time exactly once, in one of its states [slow]', async () => {
+  it('scans during commits, and returns each object that exists the whole time exactly once [slow]', async () => {
     await fill(1000);
     const seen = new Map<string, number>();
     let writes = 0;
@@ -178,7 +178,7 @@ function describeScan(store: () => Store): void {
     expect([staying.length, staying.every(([, times]) => times === 1)]).to.deep.equal([3000, true]);
   });
 
-  it('can be ended early [slow]', async () => {
+  it('accepts a write after a scan that its reader has ended early [slow]', async () => {
     await fill(1500);
     for await (const page of store().scan()) {
       expect(page).to.not.have.lengthOf(0);
@@ -233,7 +233,7 @@ function describeRest(current: () => StoreUnderTest): void {
 
 /** Adds the tests of stores whose data remain after they are closed. */
 export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>): void {
-  it(`${name} keeps all data across a restart, and continues with them`, async () => {
+  it(`${name} keeps objects, history, claims and numbers across a restart, and then continues to write`, async () => {
     const { store, opened, reopen } = await open();
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');

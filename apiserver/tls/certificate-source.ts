@@ -37,7 +37,7 @@ export function certificateSource({ clientCa, ...parts }: CertificateSourceParts
 async function readAuthorities(path: string): Promise<string> {
   const certificates = parseCertificates({ path, text: await readPublic(path) });
   const wrong = certificates.findIndex(({ ca }) => !ca);
-  if (wrong >= 0) throw new Error(`${path}: certificate ${wrong + 1} does not belong to an authority`);
+  if (wrong >= 0) throw new Error(`${path}: certificate ${wrong + 1} is not a CA certificate`);
   return certificates.map(String).join('');
 }
 

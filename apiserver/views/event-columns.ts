@@ -49,23 +49,29 @@ const shownPaths: readonly FieldPath[] = [
 ];
 
 const eventColumns: readonly EventColumn[] = [
-  { name: 'Last Seen', type: 'date', description: 'Time since it was last observed.', read: lastSeen },
+  { name: 'Last Seen', type: 'date', description: 'Time since the event was last observed.', read: lastSeen },
   { name: 'Type', description: 'Normal, or Warning.', read: ({ type }) => type },
   { name: 'Reason', description: 'The reason, in one word.', read: ({ reason }) => reason },
-  { name: 'Object', description: 'The object that it concerns.', read: objectOf },
+  { name: 'Object', description: 'The object that the event concerns.', read: objectOf },
   {
     name: 'Subobject',
-    description: 'The part of the object.',
+    description: 'The field of the object that the event concerns.',
     priority: 1,
     read: ({ involvedObject }) => involvedObject?.fieldPath ?? '',
   },
-  { name: 'Source', description: 'Who reported it.', priority: 1, read: sourceOf },
+  { name: 'Source', description: 'The component that reported the event.', priority: 1, read: sourceOf },
   { name: 'Message', description: 'What happened.', read: ({ message = '' }) => message.trim() },
-  { name: 'First Seen', type: 'date', description: 'Time since it was first observed.', priority: 1, read: firstSeen },
+  {
+    name: 'First Seen',
+    type: 'date',
+    description: 'Time since the event was first observed.',
+    priority: 1,
+    read: firstSeen,
+  },
   {
     name: 'Count',
     type: 'integer',
-    description: 'The number of times that it was observed.',
+    description: 'The number of times that the event was observed.',
     priority: 1,
     read: ({ series, count }) => series?.count ?? count ?? 1,
   },

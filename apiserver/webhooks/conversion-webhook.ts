@@ -154,7 +154,7 @@ function readConverted(answer: unknown, { uid, version, count }: Expected): read
   }
   const objects = response['convertedObjects'];
   const found = Array.isArray(objects) ? objects : [];
-  if (found.length !== count) throw new Error(`it returned ${found.length} objects, expected ${count}`);
+  if (found.length !== count) throw new Error(`the webhook returned ${found.length} objects, expected ${count}`);
   return found;
 }
 

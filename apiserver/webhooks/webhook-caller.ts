@@ -68,7 +68,7 @@ export class WebhookCaller {
       this.#parts.logger.warn(about, 'a webhook failed, and the write is refused');
       throw failedCall(name, cause);
     }
-    this.#parts.logger.warn(about, 'a webhook failed, and its failurePolicy ignores that');
+    this.#parts.logger.warn(about, 'a webhook failed, and the write continues, because the failurePolicy is Ignore');
     return undefined;
   }
 

@@ -46,7 +46,7 @@ export class WebhookMetrics {
     });
     this.#ignored = metrics.counter({
       name: 'apiserver_admission_webhook_fail_open_count',
-      help: 'Calls of webhooks that failed, and were ignored.',
+      help: 'Failed calls of webhooks whose failurePolicy is Ignore.',
       labels: ['name', 'type'],
     });
   }

@@ -56,7 +56,7 @@ function jsonBytes(objects: readonly Person[]): number {
 }
 
 function heldBytes(): number {
-  // There are two collections, because the first one leaves some objects to finalizers, and the second one frees them.
+  // The garbage is collected twice: the first time leaves some objects to finalizers, and the second time frees them.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

@@ -10,18 +10,18 @@ import { answerCalls } from '../processes/answer-calls.ts';
 
 interface Watcher {
   readonly socket: Socket;
-  /** The number of frames that it has received. */
+  /** The number of frames that the watcher has received. */
   received: number;
 }
 
-/** The time after which requests are read, which bring new frames. */
+/** The maximum time of a slice of writes. Between slices, the server reads requests, which bring new frames. */
 const sliceMs = 2;
 
 const watchers: Watcher[] = [];
 const frames: Buffer[] = [];
 let objectBytes = 0;
 let next = 0;
-/** The number of watchers from `next` on that lack the last frame. */
+/** The number of watchers, from position `next` on, that have not yet received the last frame. */
 let due = 0;
 let isWriting = false;
 

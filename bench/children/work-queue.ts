@@ -57,7 +57,7 @@ function plainQueue(): Queue {
   };
 }
 
-/** Adds `count` keys, takes them, and marks them as done. Some hundreds of keys wait at the same time. */
+/** Adds all keys, takes them and marks them as done, again and again, until at least `count` keys are done. */
 function serveAll(queue: Queue, count: number): Figures {
   let served = 0;
   const startMs = performance.now();

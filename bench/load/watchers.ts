@@ -5,8 +5,8 @@ import type { Socket } from 'node:net';
 export const watchFromNow = '?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan';
 
 /**
- * The number of connections that are opened at the same time. With thousands of them, a request may come later than the
- * server waits for it.
+ * The number of connections that are opened at the same time. With thousands, the server might close a connection
+ * before its request arrives.
  */
 const openedAtOnce = 500;
 

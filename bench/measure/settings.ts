@@ -18,8 +18,8 @@ export interface Settings {
   readonly watchers: number;
   readonly watchedWritesPerSecond: number;
   /**
-   * The number of watchers of a server that has as many as it allows, and the number of writes that are sent to all of
-   * them.
+   * The number of watchers of a server that has as many as it allows, and the number of writes per second that are sent
+   * to all of them.
    */
   readonly manyWatchers: number;
   readonly writesToMany: number;

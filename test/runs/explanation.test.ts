@@ -101,7 +101,7 @@ describe('the explanation of an object', () => {
       held = await explain('eve');
       return held.finalizers[0]?.message.includes('does not let go') === true;
     });
-    expect(held.summary).to.match(/^Person eve was deleted \d+s ago, and a finalizer keeps it\.$/);
+    expect(held.summary).to.match(/^Person eve was deleted \d+s ago, and a finalizer keeps the object\.$/);
     expect(held.finalizers[0]).to.include({ name: 'people.example.com/person', controller: 'test/person' });
   });
 

@@ -45,7 +45,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} is reserved: ${serviceDomain} and its subdomains belong to the service`);
   // The groups that consoleGroup, userGroup and publicGroup return are below the plugin's own group.
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
-    throw new Error(`the group ${name} must be the plugin's own group ${ownGroup}, or below it`);
+    throw new Error(`the group ${name} must be the plugin's own group ${ownGroup}, or a subdomain of it`);
   const taken = foreign.find((other) => isAtOrBelow(group, other.group) && !isWithin(ownGroup, other.group));
   if (taken !== undefined)
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);

@@ -69,7 +69,7 @@ export class EtcdLock {
     if (exclusive !== undefined) return this.check(exclusive);
     throw new StoreError(
       'locked',
-      `${name} is in use by ${found.size} process${found.size === 1 ? '' : 'es'}; all of them must close it (a killed one counts for ${ttlS} s)`,
+      `${name} is in use by ${found.size} process${found.size === 1 ? '' : 'es'}; all of them must close it (a killed process still counts for ${ttlS} s)`,
     );
   }
 

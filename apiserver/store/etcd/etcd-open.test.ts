@@ -79,7 +79,7 @@ describe('an etcd store that is opened', () => {
     await etcd.cluster.ctl(['put', `${prefix}/head`, JSON.stringify({ ...head, schema: 2 })]);
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ code: 'newer' });
     expect(await rejectionOf(store.checkSchema())).to.include({ code: 'newer' });
-    expect(await failure(etcd, url)).to.match(/^newer: .*schema version 2, this program knows 1: update it/);
+    expect(await failure(etcd, url)).to.match(/^newer: .*schema version 2, this program knows 1: update Homeostat/);
   });
 
   it('excludes other stores while one store has the database exclusively', async () => {

@@ -224,7 +224,7 @@ export class EtcdWriter {
         const code = storeErrorCodeOf(cause);
         if (code === 'unknown') throw cause;
         if (code !== 'io' || clock.monotonicMs() >= untilMs) {
-          const message = `${link.name} was lost during a write, and does not report whether it was written`;
+          const message = `the connection to ${link.name} was lost during a write; it is unknown whether the write is stored`;
           throw new StoreError('unknown', message, { cause });
         }
       }
@@ -267,7 +267,7 @@ export class EtcdWriter {
     const record = values.get(layout.log(revision).toString());
     if (record !== undefined) return commitOf(record) === commit;
     if (head.compactRevision < revision) return false;
-    const message = `${link.name} failed during a write, and its log from then is compacted: it is not known whether it was written`;
+    const message = `a write to ${link.name} failed, and the history since then is compacted; it is unknown whether the write is stored`;
     throw new StoreError('unknown', message);
   }
 }

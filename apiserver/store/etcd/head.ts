@@ -46,7 +46,7 @@ export function parseHead(bytes: Buffer, name: string): Head {
   const schema = isJsonObject(found) ? found['schema'] : undefined;
   // A newer version may have other fields, so the version is checked first.
   if (typeof schema === 'number' && schema > schemaVersion) {
-    const message = `${name} has schema version ${schema}, this program knows ${schemaVersion}: update it`;
+    const message = `${name} has schema version ${schema}, this program knows ${schemaVersion}: update Homeostat`;
     throw new StoreError('newer', message);
   }
   const fields = fieldsIn(found);

@@ -82,7 +82,7 @@ export async function evict(connection: MysqlConnection, token: string): Promise
 }
 
 function refusal(holders: readonly number[], { name, exclusive }: LockRequest): StoreError {
-  const sessions = `the server's connection${holders.length > 1 ? 's' : ''} ${holders.join(', ') || 'of its last session'}`;
+  const sessions = `the server's connection${holders.length > 1 ? 's' : ''} ${holders.join(', ') || 'that has just ended'}`;
   if (exclusive) {
     return new StoreError(
       'locked',

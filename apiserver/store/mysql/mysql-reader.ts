@@ -133,7 +133,7 @@ export class MysqlReader {
 
 function bytesIn(cell: ResultRow[number] | undefined): Uint8Array {
   if (cell instanceof Uint8Array) return cell;
-  throw new TypeError(`a binary column has a ${typeof cell}`);
+  throw new TypeError(`a binary column has a value of type ${typeof cell}`);
 }
 
 /** Returns the number of bytes of a page, which is in the last column of the last row. */
@@ -143,7 +143,7 @@ function bytesOf(rows: readonly ResultRow[]): number {
 
 function changeOf([revision, op, kind, key, data, previous, previousRevision]: ResultRow): Change {
   const name = operationNames[Number(op)];
-  if (name === undefined) throw new TypeError(`the log has an operation ${String(op)}`);
+  if (name === undefined) throw new TypeError(`the log has an unknown operation ${String(op)}`);
   // A deletion has null in the column `data` when its last state equals the previous state.
   const bytes = bytesIn(data ?? previous);
   const change = { revision: Number(revision), op: name, key: String(key), kind: Number(kind), data: bytes };

@@ -212,7 +212,7 @@ export class MysqlWriter {
       } catch (error) {
         if (isFinal(error)) throw error;
         if (clock.monotonicMs() >= untilMs) {
-          const message = `${this.#name} was lost at a commit, and does not report whether it was written`;
+          const message = `the connection to ${this.#name} was lost during a commit; it is unknown whether the writes are stored`;
           throw new StoreError('unknown', message, { cause: error });
         }
       }
@@ -231,7 +231,7 @@ export class MysqlWriter {
       const { found, answers } = await this.begin(connection, [sql.getBatch(revision)]);
       if (answers[0]?.[0]?.[0] === batch) return true;
       if (found.compactRevision < revision) return false;
-      const message = `${this.#name} was lost at a commit, and its log from then is compacted: it is not known whether it was written`;
+      const message = `the connection to ${this.#name} was lost during a commit, and the history since then is compacted; it is unknown whether the writes are stored`;
       throw new StoreError('unknown', message);
     } finally {
       connection.destroy();

@@ -42,7 +42,7 @@ export async function sendBatch(
   // A warning means that the standby possibly lacks the commit, so the commit counts as lost. The look-up waits for the
   // standby again.
   if (end === 'lost' || connection.warnings > warnings)
-    return { kind: 'lost', error: error ?? new Error('no standby has it') };
+    return { kind: 'lost', error: error ?? new Error('no standby has confirmed the commit') };
   const [counter] = await answers.lock;
   const rows = await answers.write;
   if (rows.at(0)?.code === conflictCodes.newer) {

@@ -51,9 +51,9 @@ function differenceOf(
   found: OpenedStore & { readonly commit: string | null },
 ): string | undefined {
   if (found.epoch !== epoch) return `has another history (epoch ${found.epoch}, not ${epoch})`;
-  if (found.revision < revision) return `is at revision ${found.revision}, and has been at ${revision}`;
+  if (found.revision < revision) return `is at revision ${found.revision}, although it was at ${revision} before`;
   if (own && found.compactRevision < own.revision && found.commit !== own.commit) {
-    return `does not hold what this server has written as revision ${own.revision}`;
+    return `lacks the write of this server at revision ${own.revision}`;
   }
   return undefined;
 }

@@ -153,7 +153,7 @@ export class PostgresWriter {
     try {
       return await this.#transaction((connection) => findCommit(connection, sent));
     } catch (cause) {
-      const message = 'the connection was lost during a commit, and it is not known whether it was written';
+      const message = 'the connection was lost during a commit; it is unknown whether the writes are stored';
       throw new StoreError('unknown', message, { cause });
     }
   }

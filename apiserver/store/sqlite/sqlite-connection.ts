@@ -138,7 +138,8 @@ function migrate(database: SqlDatabase, path: string): void {
   const version = stored?.value ?? 0;
   if (version > migrations.length) {
     const known = migrations.length;
-    throw new StoreError('newer', `${path} has schema version ${version}, this program knows ${known}: update it`);
+    const message = `${path} has schema version ${version}, this program knows ${known}: update Homeostat`;
+    throw new StoreError('newer', message);
   }
   for (const migration of migrations.slice(version)) database.exec(migration);
   database.prepare(sql.setMeta).run('schema', migrations.length);

@@ -17,8 +17,8 @@ const mostMs = 150;
 const mostCreateMs = 60_000;
 
 /**
- * The number of processes of each contestant in each round. A single process is short, and its time varies, so one is
- * not enough.
+ * The number of processes of each contestant in each round. One process is not enough, because the time of such a
+ * short process varies.
  */
 const runsEach = 3;
 

@@ -113,7 +113,8 @@ interface BrowserElement {
 }
 
 /**
- * Changes visible and other objects at the given rate, and measures the longest time between two frames of the page.
+ * Changes visible and other objects at the rate `changesPerSecond`, and measures the longest time between two frames of
+ * the page.
  */
 async function follow(
   { client }: TestServer,

@@ -57,8 +57,8 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
     note: `${seconds(cpuMs)} s of processor time`,
   });
   return [
-    row('all dependents to be created', first),
-    row('all dependents there', again),
+    row('when no dependent exists', first),
+    row('when all dependents exist', again),
     {
       name: `${name}, the least`,
       note: `${seconds(least.ms)} s, ${seconds(least.cpuMs)} s of processor time to create all these objects without a controller`,

@@ -91,7 +91,7 @@ function rowsOf(
       target: ratioAtLeast(0.7, { ours, limit: many }),
     },
     {
-      name: 'etcd create, by hand, one a transaction',
+      name: 'etcd create, by hand, one write a transaction',
       ours,
       limit: singly,
       target: ratioAtLeast(0.7, { ours, limit: singly }),
@@ -102,9 +102,9 @@ function rowsOf(
       limit: one,
       target: ratioAtLeast(0.9, { ours: three, limit: one }),
     },
-    { name: 'etcd create, three replicas, and three by hand in turn', ours: three, limit: inTurn },
-    { name: 'etcd create by hand, three in turn, and one', ours: inTurn, limit: many },
-    { name: 'etcd create by hand, three without a head, and one', ours: alone, limit: many },
+    { name: 'etcd create, three replicas beside three by-hand processes in turn', ours: three, limit: inTurn },
+    { name: 'etcd create by hand, three processes in turn beside one', ours: inTurn, limit: many },
+    { name: 'etcd create by hand, three processes without a head beside one', ours: alone, limit: many },
   ];
 }
 

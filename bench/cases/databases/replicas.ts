@@ -69,7 +69,7 @@ export async function deliveriesOn(
   const name = `replicas on ${engine}, ${writesPerSecond}/s, from the`;
   return [
     {
-      name: `${name} answer`,
+      name: `${name} response`,
       ours: found.answered,
       limit: found.answeredHere,
       ...(engine !== 'mysql' && { target }),

@@ -138,10 +138,10 @@ async function until(isServed: () => Promise<boolean>, kind: string): Promise<vo
 
 /** Expensive rules that pass the estimate of their costs, but are stopped while they run. */
 const hostileRules: readonly (readonly [name: string, rule: string])[] = [
-  ['each item with each', 'self.items.all(a, self.items.all(b, a.size + b.size >= 0))'],
-  ['each list made again', 'self.items.all(a, self.items.map(b, b.size).size() > 0)'],
-  ['errors that are ignored', 'self.items.all(a, self.items.all(b, a.size / 0 == 1 || true))'],
-  ['texts of all items', 'self.items.all(a, a.pad.matches("(x|xx)*y") || true)'],
+  ['each item compared with each item', 'self.items.all(a, self.items.all(b, a.size + b.size >= 0))'],
+  ['a new list for each item', 'self.items.all(a, self.items.map(b, b.size).size() > 0)'],
+  ['ignored errors', 'self.items.all(a, self.items.all(b, a.size / 0 == 1 || true))'],
+  ['a regular expression for each text', 'self.items.all(a, a.pad.matches("(x|xx)*y") || true)'],
 ];
 
 /** The number of items in the list that the rules go through. The text of each item gives the object a size of 1 MB. */

@@ -19,7 +19,7 @@ const arrivalMs = 100;
 
 /**
  * The number of requests that the server runs at the same time during the flood: 4 of the measured user, and 4 of the
- * flooding user, who may have no more while other users send requests.
+ * flooding user, whose other requests wait while other users send requests.
  */
 const inProgress = 4 + 4;
 

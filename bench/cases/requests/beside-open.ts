@@ -29,15 +29,19 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
   const get = (sent?: { readonly token: string }) => (): string => formatRequest('GET', `${personsPath}/read-1`, sent);
   const token = userToken;
   const rows = [
-    { name: 'http-create, required beside open', ours: asking(creations('r', token)), limit: asked(creations('r')) },
-    { name: 'http-get, required beside open', ours: asking(get({ token })), limit: asked(get()) },
+    {
+      name: 'http-create, auth required beside open',
+      ours: asking(creations('r', token)),
+      limit: asked(creations('r')),
+    },
+    { name: 'http-get, auth required beside open', ours: asking(get({ token })), limit: asked(get()) },
     // The least possible cost of a token: the open server receives the token, but does not read it.
     {
-      name: 'http-create, a token that is not read beside none',
+      name: 'http-create, an unread token beside none',
       ours: asked(creations('s', token)),
       limit: asked(creations('t')),
     },
-    { name: 'http-get, a token that is not read beside none', ours: asked(get({ token })), limit: asked(get()) },
+    { name: 'http-get, an unread token beside none', ours: asked(get({ token })), limit: asked(get()) },
   ];
   const found: Row[] = [];
   for (const { name, ours, limit } of rows) {

@@ -37,5 +37,6 @@ export async function endpoints({ settings }: CaseContext): Promise<readonly Row
 
 async function expectSame(one: string, other: string): Promise<void> {
   const [ours, limit] = await Promise.all([one, other].map(async (url) => (await fetch(url)).text()));
-  if (ours !== limit) throw new Error(`${one} answers ${String(ours?.slice(0, 200))}, ${other} does not`);
+  if (ours !== limit)
+    throw new Error(`${one} returns ${String(ours?.slice(0, 200))}, and ${other} returns another body`);
 }

@@ -9,7 +9,8 @@ import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
 /**
- * The maximum number of objects that match. It is the same in both kinds; in the small kind, half of the objects match.
+ * The maximum number of objects that match. It is the same in both kinds; in the small kind, at most half of the
+ * objects match.
  */
 const mostMatching = 500;
 

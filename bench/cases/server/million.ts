@@ -48,7 +48,7 @@ const pages: Readonly<Record<string, string>> = {
   'no match': '?fieldSelector=spec.city=nowhere&sort=spec.name,asc&page=1&size=20',
 };
 
-/** The queries that need the indexes which are built on demand, one query for each. */
+/** The queries that need the indexes which are built on demand, one query for each index. */
 const onDemand: readonly string[] = [
   '?sort=metadata.name,asc&page=1&size=1',
   '?labelSelector=team=none&page=1&size=1',
@@ -280,9 +280,9 @@ async function churnRows(
       ours: least,
       note: 'better-sqlite3 alone commits the same rows, without a server and a load generator',
     },
-    { name: 'longest pause meanwhile', target: atMost(pauseMs, mostPauseMs, 'ms') },
+    { name: 'longest pause during the updates', target: atMost(pauseMs, mostPauseMs, 'ms') },
     {
-      name: 'memory after them',
+      name: 'memory after the updates',
       target: atMost(parts.resident / objects, mostBytesEach, 'bytes resident'),
       note: formatParts(parts, objects),
     },

@@ -68,7 +68,7 @@ export async function startUp({ settings, folder }: CaseContext): Promise<readon
     {
       name: 'start-up, memory of an object',
       target: { text: `<= ${kilobytes(mostBytesEach)}: ${kilobytes(beyond)}`, isMet: beyond <= mostBytesEach },
-      note: `beyond its ${kilobytes(bytesEach)} of bytes: growth of heapUsed + external from before the database is opened, after gc`,
+      note: `in addition to the object's ${kilobytes(bytesEach)} of bytes: growth of heapUsed + external since before the database was opened, after gc`,
     },
   ];
 }

@@ -104,7 +104,7 @@ async function toMany(fanOut: FanOut, settings: Settings, folder: string): Promi
     { child: server, reader: ourReader, url, count },
     { child: least, reader: leastReader, url: leastUrl, count },
   ]);
-  const note = `${costUs.ours.toFixed(2)} us of the main thread for each delivery, and ${costUs.limit.toFixed(2)} us of the limit's; the processes that read the deliveries were busy for ${(busy * 100).toFixed(0)} % of the time`;
+  const note = `${costUs.ours.toFixed(2)} us of the main thread for each delivery, and ${costUs.limit.toFixed(2)} us of the limit's main thread; the processes that read the deliveries were busy for ${(busy * 100).toFixed(0)} % of the time`;
   return [{ name: nameOf(fanOut), ...figures, target: p99AtMost(mostP99Ms, figures.ours), note }];
 }
 

@@ -44,7 +44,7 @@ const workersOfEight = 6;
  * The operations. In the last one, the first worker receives all creates, and the other worker only follows the
  * changes.
  */
-const verbs = ['create', 'get', 'create at one of them'] as const;
+const verbs = ['create', 'get', 'create at one worker'] as const;
 type Verb = (typeof verbs)[number];
 
 /** The processor time of each part for one operation, in microseconds. The times of several workers are added. */
@@ -108,7 +108,7 @@ async function rowsOf(processes: Processes, { rounds, seconds }: Settings): Prom
     measured.set(verb, medianOf(costs.slice(1)));
   }
   const rows = Array.from(measured, ([verb, cost]) => rowOf({ verb, count }, cost));
-  const [single, get] = [measured.get('create at one of them'), measured.get('get')];
+  const [single, get] = [measured.get('create at one worker'), measured.get('get')];
   return single === undefined || get === undefined ? rows : [...rows, ...rowsOfEight(single, get)];
 }
 
@@ -149,7 +149,7 @@ async function costOf(verb: Verb, { owner, servers, unit, seconds }: Round): Pro
   const ownerBefore = owner.otherThreadsMs();
   const mainBefore = owner.mainCpuMs();
   const workersBefore = servers.map(({ child }) => child.mainCpuMs());
-  const loaded = verb === 'create at one of them' ? servers.slice(0, 1) : servers;
+  const loaded = verb === 'create at one worker' ? servers.slice(0, 1) : servers;
   const share = connections / loaded.length;
   await Promise.all(
     loaded.map((server) => loadHttp({ url: server.url, connections: share, seconds, request: () => request(server) })),
@@ -212,7 +212,7 @@ function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
     return {
       name: `workers: ${workersOfEight.toString()} on 8 cores, ${verb}, computed`,
       target: { text: `${perSecond.toFixed(0)} >= ${least.toString()}/s`, isMet: perSecond >= least },
-      note: `with ${koaOfGoals.toString()} us for koa; here, ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
+      note: `with ${koaOfGoals.toString()} us for koa; on this machine, ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
     };
   });
 }
@@ -228,7 +228,7 @@ async function hopRow(file: string): Promise<Row> {
   for (let call = 0; call < hops; call += 1) await store.currentRevision();
   const here = process.cpuUsage(before);
   const us = (total: number): string => `${(total / hops).toFixed(1)} us`;
-  const note = `${us((performance.now() - startMs) * 1000)}; processor time ${us(here.user + here.system)} here, ${us((owner.mainCpuMs() - ownerBefore) * 1000)} there`;
+  const note = `${us((performance.now() - startMs) * 1000)}; processor time ${us(here.user + here.system)} in the caller, ${us((owner.mainCpuMs() - ownerBefore) * 1000)} in the called process`;
   await store.close();
   return { name: 'workers: one call, and nothing else', note };
 }

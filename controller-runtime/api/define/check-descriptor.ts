@@ -46,7 +46,7 @@ const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule
   ],
   [
     'kind',
-    ({ kind }) => mustMatch(kind, /^[A-Z][A-Za-z0-9]{0,62}$/, 'must be PascalCase, letters and digits, at most 63'),
+    ({ kind }) => mustMatch(kind, /^[A-Z][A-Za-z0-9]{0,62}$/, 'must be PascalCase: at most 63 letters and digits'),
   ],
   ['plural', brokenPluralRule],
   ['singular', ({ singular }) => mustBeLabel(singular)],
@@ -93,7 +93,7 @@ function brokenGroupRule({ group }: ModelDescriptor, rules: DescriptorRules): st
   if (own !== undefined) return must(group, `is reserved: ${own} and its subdomains belong to the service`);
   const { ownGroup } = rules;
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
-    return must(group, `must be the plugin's own group ${ownGroup}, or below it`);
+    return must(group, `must be the plugin's own group ${ownGroup}, or a subdomain of it`);
   return undefined;
 }
 
@@ -150,7 +150,7 @@ function isDomain(value: string): boolean {
 
 function mustBeLabel(value: unknown): string | undefined {
   const isLabel = typeof value === 'string' && checkDnsLabel(value).length === 0;
-  return isLabel ? undefined : must(value, 'must be a lowercase DNS label: letters, digits and hyphens, at most 63');
+  return isLabel ? undefined : must(value, 'must be a lowercase DNS label: at most 63 letters, digits and hyphens');
 }
 
 function mustMatch(value: unknown, pattern: RegExp, rule: string): string | undefined {

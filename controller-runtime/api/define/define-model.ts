@@ -155,7 +155,7 @@ function hoist(components: Record<string, JsonSchema>, { kind, field, schema }: 
     throw new ModelError(
       kind,
       `${kind}.${field}`,
-      `its schema gets the name "${name}", which a schema in $defs already has; refer to the one in $defs, or rename it`,
+      `the schema of this field gets the name "${name}", which a schema in $defs already has; rename that schema, or refer to it`,
     );
   }
   components[name] = schema;

@@ -9,7 +9,7 @@ import { failureOf, isFailing } from './key-failure.ts';
 const ownFinalizers: ReadonlyMap<string, string> = new Map([
   ['foregroundDeletion', 'the server first deletes the objects that this object owns and that block its deletion.'],
   ['orphan', 'the server first removes this object from the ownerReferences of the objects that it owns.'],
-  ['kubernetes', 'the server deletes the objects in the namespace.'],
+  ['kubernetes', 'the server first deletes the objects in the namespace.'],
 ]);
 
 export interface KnownFinalizers {
@@ -41,7 +41,7 @@ export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizer
 function whyOf(object: ApiObject, { spec, status }: ControllerObject, nowMs: number): string {
   const { controller } = spec;
   const isDeleted = object.metadata.deletionTimestamp !== undefined;
-  if (status?.running !== true) return `${controller} removes it, but does not run.`;
+  if (status?.running !== true) return `${controller} removes it, but is not running.`;
   if (!isDeleted) return `${controller} removes it after the deletion.`;
   const name = controller.slice(controller.lastIndexOf('/') + 1);
   if (isPaused(object, name)) return `${controller} removes it, but the object is paused.`;

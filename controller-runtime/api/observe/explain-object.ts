@@ -81,7 +81,8 @@ function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
   const { deletionTimestamp, generation } = metadata;
   if (deletionTimestamp !== undefined) {
     const since = formatAge(nowMs - Date.parse(deletionTimestamp));
-    const held = finalizers.length === 1 ? 'a finalizer keeps it' : `${finalizers.length} finalizers keep it`;
+    const held =
+      finalizers.length === 1 ? 'a finalizer keeps the object' : `${finalizers.length} finalizers keep the object`;
     return { state: 'Deleting', summary: `${what} was deleted ${since} ago, and ${held}.` };
   }
   const paused = controllers.filter((each) => each.paused);
