@@ -115,7 +115,7 @@ function list(count: number): Figures {
   return readAll(count, () => read.all().map(parse));
 }
 
-/** Reads every object once. In the figures, all reads together are one operation. */
+/** Reads every object once. In the figures, `p50Ms` is the time of all reads together. */
 function scan(file: string): Figures {
   const source = new Database(file, { readonly: true });
   const startMs = performance.now();

@@ -67,8 +67,8 @@ function pagesOf(site: string, size: number): readonly NewPage[] {
 }
 
 /**
- * Returns a controller that calls `onRun` with the key after each run. When `onRun` returns true, the run requests
- * another run of its key.
+ * Returns a controller that calls `onRun` with the name of the site at the end of each run. When `onRun` returns true,
+ * the run requests another run of its key.
  */
 function sites(onRun: (name: string) => boolean): ControllerDefinition {
   return controller(Site, {

@@ -78,7 +78,7 @@ async function submit(operation: Operation): Promise<number> {
   return outcome.revision;
 }
 
-/** Reads every object once. In the figures, all reads together are one operation. */
+/** Reads every object once. In the figures, `p50Ms` is the time of all reads together. */
 async function scan(url: string): Promise<Figures> {
   await open(url);
   const startMs = performance.now();

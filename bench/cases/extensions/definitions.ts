@@ -14,8 +14,8 @@ const mostStallMs = 50;
 const mostBytes = 1.5 * 1024 * 1024;
 
 /**
- * Measures many definitions that are created at the same time: the time until all are served, their memory, and the
- * longest pause that a single one causes.
+ * Measures many definitions that are created at the same time: the time until all are served, the longest pause of the
+ * event loop during this time, and the memory for each definition.
  */
 export async function definitions({ settings }: CaseContext): Promise<readonly Row[]> {
   const count = settings.definitions < usual / 2 ? quick : usual;

@@ -57,7 +57,7 @@ export async function webhooks({ settings, folder }: CaseContext): Promise<reado
       },
       {
         name: 'webhook: processor time of its request, sent by hand',
-        note: `${ms(cost.byHand)}, with node:https on kept connections; one at a time takes ${ms(await roundTrip(hook))}`,
+        note: `${ms(cost.byHand)}, with node:https on reused connections; one request at a time takes ${ms(await roundTrip(hook))}`,
       },
       ...(await conversionRows(certificate, settings)),
     ];
