@@ -132,7 +132,7 @@ describe('a leader elector', () => {
     expect(b.term?.epoch.transitions).to.equal(1);
   });
 
-  it('begins a new term when a former process with its identity held the lease, so that late writes of that process are refused', async () => {
+  it('begins a new term when a former process with the same identity held the lease', async () => {
     const before = await elect(candidate('a'));
     const stillThere = candidate('a');
     const again = await elect(stillThere);
@@ -196,7 +196,7 @@ describe('a leader elector', () => {
     ]);
   });
 
-  it('gives up in time when a request hangs, and ignores the late response', async () => {
+  it('gives up the lease at the deadline when a request hangs, and ignores the late response', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);

@@ -46,7 +46,7 @@ describe('MySQL URLs', () => {
     });
   }
 
-  it('have a name for messages, without user and password', () => {
+  it('have a name for messages, which contains neither user nor password', () => {
     expect(nameOf(parseMysqlUrl('mysql://u:secret@[::1]:3307/db'))).to.equal('mysql://[::1]:3307/db');
   });
 });

@@ -82,7 +82,7 @@ describe('parsePostgresUrl', () => {
     // A slash that is not encoded ends the authority, so the rest of the password is in the path.
     ['postgres://u:1/secret@a,b/x', 'percent-encode'],
   ] as const) {
-    it(`refuses ${url} with a message that contains no part of it`, () => {
+    it(`refuses ${url} with a message that does not contain the password`, () => {
       const message = new RegExp(`^(?!.*secret).*${reason}`);
       expect(() => parsePostgresUrl(url)).to.throw(RangeError, message);
     });

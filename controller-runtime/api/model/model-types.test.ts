@@ -68,7 +68,7 @@ const typebox = defineModel({
   indexes: ['spec.name', 'spec.tags', 'spec.limits.cpu', { path: 'spec.age', order: 'DESC' }, 'status.greeting'],
 });
 
-/** Declares a model and checks its names, as a registration does. */
+/** Returns a function that declares a model and checks its names, as a registration does. */
 const checkable =
   <const S extends object>(options: ModelOptions<S, 'Cluster'>) =>
   (): void =>
@@ -113,13 +113,13 @@ describe('types of models', () => {
       type: 'object',
       properties: { spec: { ...spec, properties: { name: { type: 'string', maxLenght: 9 } } } },
     } as const;
-    // @ts-expect-error -- maxLenght is no keyword, however deep it stands
+    // @ts-expect-error -- maxLenght is not a keyword, at any depth
     expect(() => defineModel({ ...names, schema: misspelt })).to.throw('did you mean "maxLength"?');
     const inItems = {
       type: 'object',
       properties: { tags: { type: 'array', items: { type: 'string', patern: 'x' } } },
     } as const;
-    // @ts-expect-error -- nor below items
+    // @ts-expect-error -- patern is not a keyword, and items are checked, too
     expect(() => defineModel({ ...names, schema: inItems })).to.throw('did you mean "pattern"?');
   });
 
@@ -158,7 +158,7 @@ describe('types of models', () => {
     expect([byClass.multiValued, byDescriptor.multiValued]).to.deep.equal([false, true]);
   });
 
-  it('allow any path when the compiler does not know the schema', () => {
+  it('allow an index on any path when the compiler does not know the schema', () => {
     const schema: object = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } },
