@@ -320,7 +320,7 @@ describe('GroupCommit outcomes', () => {
     expect(told).to.deep.equal(order);
   });
 
-  it('reports an error of an apply function, and calls the others', async () => {
+  it('reports an error that an apply function throws, and calls the other apply functions', async () => {
     const { group, commits, errors } = setUp();
     const applied: number[] = [];
     const broken = new Error('broken');
@@ -419,7 +419,7 @@ describe('GroupCommit outcomes', () => {
     expect(applied).to.deep.equal(keys);
   });
 
-  it('commits the queued operations when it is drained, and accepts no more once it is closed', async () => {
+  it('close rejects new operations, and resolves when the queued operations are committed', async () => {
     const { group, commits } = setUp();
     await group.drain();
     void group.submit(operation('/a'));

@@ -83,7 +83,7 @@ describe('HandlerBuffer', () => {
     expect(delivered).to.equal(1000);
   });
 
-  it('creates each event of a snapshot just before its delivery, between the events that were pushed earlier and later', async () => {
+  it('delivers a snapshot between the events pushed earlier and later, and creates each of its events just before delivery', async () => {
     const names: string[] = [];
     let made = 0;
     const buffer = bufferFor({ onAdd: ({ metadata: { name } }) => void names.push(name) });

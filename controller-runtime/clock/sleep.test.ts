@@ -13,7 +13,7 @@ describe('sleep', () => {
     await sleeping;
   });
 
-  it('ends when the signal aborts, and leaves no timer', async () => {
+  it('resolves when the signal aborts, and leaves no timer', async () => {
     const clock = new FakeClock();
     const abort = new AbortController();
     const sleeping = sleep(clock, 100, abort.signal);

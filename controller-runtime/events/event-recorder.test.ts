@@ -99,7 +99,7 @@ describe('an event recorder', () => {
     expect(patched.metadata.annotations).to.deep.equal({ 'controller-runtime/reconcile-id': 'run-2' });
   });
 
-  it('writes into the namespace of the object', async () => {
+  it('writes an event into the namespace of its object', async () => {
     recorder.event(person({ namespace: 'team-a' }), 'Warning', 'Lost', 'x');
     await eventually(() => sent.length === 1);
     expect(sent[0]?.[2].namespace).to.equal('team-a');

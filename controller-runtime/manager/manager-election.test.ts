@@ -151,7 +151,7 @@ describe('a manager with leader election', () => {
     expect((await at.client.get<Lease>(Lease, 'lock', inDefault)).spec?.holderIdentity).to.equal('other');
   });
 
-  it('gives up at the first write that the server refuses because the term is over, and sends no further write', async () => {
+  it('stops at the first write that the server refuses because the term is over, and sends no further write', async () => {
     const refused: unknown[] = [];
     const writer = controller(Person, {
       async reconcile({ client, name }) {

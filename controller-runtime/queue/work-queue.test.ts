@@ -38,7 +38,7 @@ describe('WorkQueue', () => {
     expect(queue.snapshot()).to.deep.equal([]);
   });
 
-  it('returns the highest priority first, and keys of the same priority in the order in which they became ready', () => {
+  it('returns the key with the highest priority first, and keys of the same priority in the order in which they became ready', () => {
     const queue = queueWith();
     queue.add('resync', { priority: -100 });
     queue.add('a');

@@ -44,7 +44,7 @@ describeWithMysql('MySQL store, with other stores on the database', () => {
     }
   });
 
-  it('opens exclusively only when no other store has the database open, and otherwise names the connections of the others [slow]', async () => {
+  it('refuses to open exclusively while other stores are open, and names their connections [slow]', async () => {
     const [a, b] = [make(), make()];
     await Promise.all([a.open(), b.open()]);
     const holders = [await holderOf(0), await holderOf(1)];

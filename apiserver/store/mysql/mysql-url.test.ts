@@ -14,7 +14,7 @@ describe('MySQL URLs', () => {
     });
   });
 
-  it('need no port and no password, and may name MariaDB and an ssl-mode', () => {
+  it('need no port and no password, and may have the scheme mariadb and an ssl-mode', () => {
     expect(parseMysqlUrl('mariadb://root@[::1]/db?ssl-mode=VERIFY_IDENTITY')).to.deep.equal({
       host: '::1',
       port: 3306,

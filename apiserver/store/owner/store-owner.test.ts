@@ -115,7 +115,7 @@ describe('the owner of a database', () => {
     await late.close();
   });
 
-  it('returns all changes up to the limit, those of the same store and those of other stores', async () => {
+  it('returns the changes of the same store and of other stores, in the order of revisions', async () => {
     const [a, b] = three();
     for (const [at, store] of [a, b, a, b].entries()) await written(store, create(`${at}`, ''));
     for (const after of [0, 1, 2, 3]) {

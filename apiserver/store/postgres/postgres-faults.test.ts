@@ -85,7 +85,7 @@ describe('PostgresStore when connections fail', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('writes nothing while another store has the database exclusively, and continues after that', async () => {
+  it('writes nothing while another store has the database open exclusively, and continues after that', async () => {
     const clock = new FakeClock();
     const { store, proxy, directUrl } = await server.openThroughProxy(clock);
     const [a = 0] = await written(store, create('a', '1'));

@@ -56,7 +56,7 @@ describe('parsePostgresUrl', () => {
     ['postgres://a,b/db?target_session_attrs=primary', 'primary'],
     ['postgres://a/db?target_session_attrs=read-write', 'read-write'],
   ] as const) {
-    it(`accepts sessions with the attributes ${attributes} for ${url}`, () => {
+    it(`reads ${url} with target_session_attrs ${attributes}`, () => {
       expect(parsePostgresUrl(url).attributes).to.equal(attributes);
     });
   }

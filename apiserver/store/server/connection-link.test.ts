@@ -108,7 +108,7 @@ describe('ConnectionLink', () => {
     await eager.close();
   });
 
-  it('ends its connection when it is reset, and opens another one', async () => {
+  it('reset ends the current connection, and the next call of get returns another one', async () => {
     const first = await link.open();
     link.reset();
     expect([first.isEnded, (await link.get()) === first]).to.deep.equal([true, false]);
