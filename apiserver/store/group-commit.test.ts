@@ -71,7 +71,7 @@ async function finishFrom(
 const keysOf = (commits: readonly Commit[]): unknown => commits.map(({ keys }) => keys);
 
 describe('GroupCommit batches', () => {
-  it('commits immediately when idle; then, in one batch, all operations that have arrived during the commit', async () => {
+  it('commits immediately when idle, and puts all operations that arrive during a commit into the next batch', async () => {
     const { group, commits } = setUp();
     for (const key of ['/a', '/b']) void group.submit(operation(key));
     await settled();
@@ -169,7 +169,7 @@ describe('GroupCommit batches', () => {
     expect(commits.flatMap(({ keys }) => keys)).to.have.lengthOf(8);
   });
 
-  it('yields to other work, even if the store and the writers are fast', async () => {
+  it('yields to other work of the event loop, even if the store responds and the writers submit immediately', async () => {
     let commits = 0;
     const commit = async (batch: readonly Operation[]): Promise<Committed> => {
       commits += 1;
@@ -189,7 +189,7 @@ describe('GroupCommit batches', () => {
     expect(commits).to.be.within(2, 20);
   });
 
-  it('commits the next batch while the responses of the last one are sent, and puts at most half of all writers into a batch', async () => {
+  it('commits the next batch while it delivers the results of the last one, and puts at most half of all writers into a batch', async () => {
     const { group, commits } = setUp();
     const told: string[] = [];
     for (let at = 0; at < 100; at += 1) void group.submit(operation(`/${at}`)).then(() => told.push('answered'));
@@ -217,7 +217,7 @@ describe('GroupCommit batches', () => {
     expect(commits.map(({ keys }) => keys.length)).to.deep.equal([40, 70]);
   });
 
-  it('accepts 10,000 operations, and rejects further ones with 429 and Retry-After', async () => {
+  it('queues up to 10,000 operations, and rejects further ones with 429 and Retry-After', async () => {
     const { group, commits } = setUp();
     void group.submit(operation('/first'));
     await settled();
@@ -320,7 +320,7 @@ describe('GroupCommit outcomes', () => {
     expect(told).to.deep.equal(order);
   });
 
-  it('reports an error of an apply function, and calls the others', async () => {
+  it('reports an error that an apply function throws, and calls the other apply functions', async () => {
     const { group, commits, errors } = setUp();
     const applied: number[] = [];
     const broken = new Error('broken');
@@ -333,7 +333,7 @@ describe('GroupCommit outcomes', () => {
     expect([await first, applied, errors]).to.deep.equal([{ revision: 1 }, [2], [broken]]);
   });
 
-  it('rejects a batch with an unknown outcome, does not retry it, and continues', async () => {
+  it('rejects the operations of a batch whose outcome is unknown, does not retry them, and commits the next batch', async () => {
     const { group, commits } = setUp();
     const lost = ['/a', '/b'].map((key) => group.submit(operation(key)).catch((reason: unknown) => reason));
     const next = group.submit(operation('/a'));
@@ -345,7 +345,7 @@ describe('GroupCommit outcomes', () => {
     expect([await next, keysOf(commits)]).to.deep.equal([{ revision: 1 }, [['/a', '/b'], ['/a']]]);
   });
 
-  it('waits until memory has the revision before a batch, then applies the batch', async () => {
+  it('applies a batch only after memory has all changes up to the revision before the batch', async () => {
     const told: string[] = [];
     const following: { readonly before: number; readonly resolve: () => void }[] = [];
     const follow = (before: number): Promise<void> =>
@@ -367,7 +367,7 @@ describe('GroupCommit outcomes', () => {
     expect(told).to.deep.equal(['/a at 1', '/b at 2', 'idle']);
   });
 
-  it('stops writing while memory cannot follow', async () => {
+  it('commits at most two batches while memory lacks the changes before the first of them', async () => {
     let go: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (go = resolve));
     const { group, commits } = setUp({ follow: () => held });
@@ -402,7 +402,7 @@ describe('GroupCommit outcomes', () => {
     await store.close();
   });
 
-  it('applies a batch before it halves the next batch, which was refused, and commits the halves', async () => {
+  it('applies a batch before the halves of the next batch, which the store has refused', async () => {
     const applied: string[] = [];
     let commits = 0;
     const commit = async (batch: readonly Operation[]): Promise<Committed> => {
@@ -419,7 +419,7 @@ describe('GroupCommit outcomes', () => {
     expect(applied).to.deep.equal(keys);
   });
 
-  it('commits the queued operations when it is drained, and accepts no more once it is closed', async () => {
+  it('close rejects new operations, and resolves when the queued operations are committed', async () => {
     const { group, commits } = setUp();
     await group.drain();
     void group.submit(operation('/a'));

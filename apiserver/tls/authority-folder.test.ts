@@ -67,7 +67,7 @@ describe('the folder of an authority', () => {
     for (const { cert } of all) expect(new X509Certificate(cert).verify(root.publicKey)).to.equal(true);
   });
 
-  it('gets a new server certificate, with another key, when the old certificate is valid for only sixty days', async () => {
+  it('gets a new server certificate, with another key, when the old certificate is valid for at most sixty more days', async () => {
     const first = await load();
     await clock.advance(305 * dayMs - 1000);
     expect((await load()).cert).to.equal(first.cert);
@@ -113,7 +113,7 @@ describe('the folder of an authority', () => {
     });
   }
 
-  it('is refused when the authority differs from the published one', async () => {
+  it('is refused when ca.crt is not the certificate in authority.pem', async () => {
     await load();
     const mine = directory;
     directory = join(await temporaryFolder(), 'other');

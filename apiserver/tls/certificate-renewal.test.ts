@@ -66,7 +66,7 @@ describe('the renewal of a certificate', () => {
     expect(shown).to.deep.equal(['second']);
   });
 
-  it('logs a warning at each check when the certificate ends within fourteen days', async () => {
+  it('logs a warning at each check when the certificate expires within fourteen days', async () => {
     const ending = certificate('ending', 15);
     next = () => ending;
     renewal.start(ending);
@@ -75,7 +75,7 @@ describe('the renewal of a certificate', () => {
     expect(lines).to.deep.equal(Array(2).fill('warn: the certificate, or its authority, expires soon'));
   });
 
-  it('stops with the server', async () => {
+  it('uses no new certificate after it is stopped', async () => {
     next = () => certificate('late');
     renewal.start(certificate('first'));
     await renewal.stop();

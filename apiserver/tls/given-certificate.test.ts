@@ -45,7 +45,7 @@ describe('a certificate that is given', () => {
     expect(await readAuthority({ certFile, keyFile })).to.equal(undefined);
   });
 
-  it('ends at the latest when the authority in the file ends', async () => {
+  it('includes the authority that the certificate file contains', async () => {
     await writeFile(certFile, `${made.cert}\n${made.ca!}`);
     expect((await load()).ca).to.equal(made.ca);
     expect(await readAuthority({ certFile, keyFile })).to.equal(made.ca);
@@ -57,7 +57,7 @@ describe('a certificate that is given', () => {
     expect((await load()).cert).to.equal(`${made.cert}\n${made.ca!}`);
   });
 
-  it('is refused when others can read its key, except a key of root that a group can read', async () => {
+  it('is refused when others can read its key file; a group may read a key file that belongs to root', async () => {
     for (const mode of [0o604, 0o644, 0o660]) {
       await chmod(keyFile, mode);
       expect(await problem()).to.include(`${keyFile}: others than its owner have access to this private key`);

@@ -17,7 +17,7 @@ async function makeAuthority(): Promise<KeyAndChain> {
 const hex = (bytes: Buffer): string => bytes.toString('hex');
 
 describe('issued certificates', () => {
-  it('of an authority are self-signed, can only sign certificates, and may end after 2050', async () => {
+  it('of an authority are self-signed CA certificates, and may expire after 2050', async () => {
     const { key, chain } = await makeAuthority();
     const [root] = chain;
     expect(root.checkIssued(root) && root.verify(root.publicKey) && root.checkPrivateKey(key)).to.equal(true);
@@ -29,7 +29,7 @@ describe('issued certificates', () => {
     expect(Date.parse(root.validFrom)).to.equal(nowMs - 3_600_000);
   });
 
-  it('of a server are valid for its names and addresses, in all formats', async () => {
+  it('of a server are valid for its host names, IPv4 addresses and IPv6 addresses', async () => {
     const authority = await makeAuthority();
     const names = ['localhost', '127.0.0.1', '::1', 'fd00::7', '::ffff:10.1.2.3', 'home.example.com'];
     const { cert } = await issueServer(authority, { ...validity, names });
@@ -44,7 +44,7 @@ describe('issued certificates', () => {
     expect(certificate.verify(authority.chain[0].publicKey)).to.equal(true);
   });
 
-  it('of a client contain its user and groups, even with long names and any characters, and have different serial numbers', async () => {
+  it('of a client contain the user and groups, even with long names and any characters, and have different serial numbers', async () => {
     const authority = await makeAuthority();
     const groups = ['x'.repeat(300), 'ä,O=b'];
     const issue = async (): Promise<X509Certificate> =>
@@ -84,7 +84,7 @@ describe('DER', () => {
     ]);
   });
 
-  it('has times with two digits of the year up to 2049, and with four afterwards', () => {
+  it('encodes the year of a time with two digits up to 2049, and with four digits from 2050', () => {
     const texts = [Date.UTC(2049, 11, 31, 23, 59, 59), Date.UTC(2050, 0, 1)].map(encodeTime);
     expect(texts.map((value) => `${value.at(0)?.toString(16)} ${derContent(value).toString()}`)).to.deep.equal([
       '17 491231235959Z',
@@ -92,7 +92,7 @@ describe('DER', () => {
     ]);
   });
 
-  it('of an address has four or sixteen bytes', () => {
+  it('encodes an IPv4 address in four bytes, and an IPv6 address in sixteen', () => {
     expect(hex(addressBytes('10.0.255.1'))).to.equal('0a00ff01');
     expect(hex(addressBytes('::'))).to.equal('0'.repeat(32));
     expect(hex(addressBytes('1:2:3:4:5:6:7:abcd'))).to.equal('0001000200030004000500060007abcd');

@@ -23,7 +23,7 @@ describe('ArrivalTurns', () => {
     );
   }
 
-  it('handles arrivals immediately for a few milliseconds, and the others in order, in turns of the same length', async () => {
+  it('handles arrivals immediately for 5 ms, and the others in order, for up to 5 ms in each later turn', async () => {
     const handled: number[] = [];
     const turns: number[] = [];
     let turn = 0;
@@ -44,7 +44,7 @@ describe('ArrivalTurns', () => {
     for (const each of new Set(later)) expect(later.filter((at) => at === each)).to.have.length.at.most(5);
   });
 
-  it('handles an arrival immediately when the time of an earlier turn was used up', async () => {
+  it('handles an arrival immediately in a new turn, even if an earlier turn has used up its time', async () => {
     const arrivals = new ArrivalTurns({ monotonicMs: () => nowMs });
     arrive(arrivals, 5, () => undefined);
     await new Promise((resolve) => void setImmediate(resolve));

@@ -25,7 +25,7 @@ describe('runSteps', () => {
     expect(log).to.deep.equal(['a1', 'b1', 'a2', 'b2']);
   });
 
-  it('runs the remaining steps in separate turns when the work turns out to be long', async () => {
+  it('runs the remaining steps in later turns after a step has yielded `long`', async () => {
     const log: string[] = [];
     const growing = function* (): Steps<string> {
       log.push('short');

@@ -28,7 +28,7 @@ describe('TurnQueue', () => {
     }
   }
 
-  /** Returns for each turn of the event loop the names of the steps that were done in it, until all work is done. */
+  /** Waits for the end of all work. Returns the names of the steps that ran in each turn of the event loop. */
   async function turnsOf(works: readonly Promise<void>[]): Promise<string[]> {
     let isOver = false;
     const mark = (): void => {
@@ -44,7 +44,7 @@ describe('TurnQueue', () => {
       .filter((turn) => turn !== '');
   }
 
-  it('runs waiting steps in order, in one turn of the event loop until 5 ms are used', async () => {
+  it('runs waiting steps in order, in each turn of the event loop until 5 ms are used', async () => {
     const names = 'abcdefgh'.split('');
     const turns = await turnsOf(names.map((name) => work({ name, steps: 1, stepMs: 2 })));
     expect(turns).to.deep.equal(['abc', 'def', 'gh']);
@@ -65,7 +65,7 @@ describe('TurnQueue', () => {
     expect(await turnsOf([deep('a'), deep('b')])).to.deep.equal(['a', 'b']);
   });
 
-  it('shares the time between requests and background work, however much of each there is', async () => {
+  it('gives requests and background work equal shares of the time, however many requests wait', async () => {
     const requests = Array.from({ length: 50 }, () => work({ name: 'r', steps: 20, stepMs: 1 }));
     const background = work({ name: 'b', steps: 20, stepMs: 10, purpose: 'background' });
     const all = turnsOf([...requests, background]);
@@ -75,7 +75,7 @@ describe('TurnQueue', () => {
     await all;
   });
 
-  it('resumes steps of upkeep until 1 ms is used, and other steps for the rest of the turn', async () => {
+  it('runs upkeep until 1 ms of each turn is used, and other steps in the rest of the turn', async () => {
     const works = [
       work({ name: 'u', steps: 6, stepMs: 0.5, purpose: 'upkeep' }),
       work({ name: 'r', steps: 12, stepMs: 1 }),
@@ -84,12 +84,12 @@ describe('TurnQueue', () => {
     expect(turns.map((turn) => turn.split('').sort().join(''))).to.deep.equal(['rrrruu', 'rrrruu', 'rrrruu']);
   });
 
-  it('resumes steps of upkeep for 1 ms of each turn when nothing else waits', async () => {
+  it('runs upkeep for only 1 ms of each turn, even if no other work waits', async () => {
     const turns = await turnsOf([work({ name: 'u', steps: 5, stepMs: 0.5, purpose: 'upkeep' })]);
     expect(turns).to.deep.equal(['uu', 'uu', 'u']);
   });
 
-  it('does not save unused time for work that comes later', async () => {
+  it('alternates requests and background work, even after a time with only background work', async () => {
     await work({ name: 'b', steps: 100, stepMs: 5, purpose: 'background' });
     log = [];
     const steps = { steps: 4, stepMs: 5 };

@@ -26,8 +26,8 @@ const paths = [
 const columns = paths.map((jsonPath): PrinterColumn => ({ name: jsonPath, type: 'string', jsonPath }));
 
 /**
- * Returns an object with this text in fields that no column shows, except the column of the whole `.spec`. A long text
- * makes the object larger than 64 KiB.
+ * Returns an object with this text in an annotation and in its status, which no column shows. A long text makes the
+ * object larger than 64 KiB.
  */
 function objectOf(filling: string): Buffer {
   const list = [
@@ -92,7 +92,7 @@ describe('views of large objects', () => {
     });
   }
 
-  it('contain only the metadata when only the metadata is requested, like the views of small objects', () => {
+  it('contain exactly the metadata of the object when only the metadata is requested', () => {
     const object = objectOf('x'.repeat(100_000));
     const { metadata } = JSON.parse(object.toString()) as { readonly metadata: unknown };
     const shown = JSON.parse(new MetadataView('v1').ofObject(object).toString()) as unknown;
@@ -101,7 +101,7 @@ describe('views of large objects', () => {
 });
 
 describe('jsonValueAt', () => {
-  it('returns what JSON.parse finds, for all JSON', () => {
+  it('returns the JSON of the value that JSON.parse finds, for any object', () => {
     const cases = property(dictionary(string(), jsonValue()), array(string()), (object, path) => {
       const json = Buffer.from(JSON.stringify(object));
       for (const first of [...Object.keys(object), ...path]) {

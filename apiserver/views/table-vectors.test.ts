@@ -37,13 +37,13 @@ describe('table-cells.json: cells as in the real server', () => {
   for (const { columnType, value, cell } of known) {
     const differs = columnType === 'string' && printed.includes(value);
     const expected = differs ? String(value) : cell;
-    it(`shows ${JSON.stringify(value)} under ${columnType} as ${JSON.stringify(expected)}`, () => {
+    it(`shows ${JSON.stringify(value)} in a column of type ${columnType} as ${JSON.stringify(expected)}`, () => {
       expect(cellOf(columnType as Type, value, nowMs)).to.equal(expected);
       if (differs) expect(expected).not.to.equal(cell);
     });
   }
 
-  it('has a type that the registration refuses as the type of a column', () => {
+  it('has cases of the type unknown, which registration refuses as the type of a column', () => {
     const unknown = cases.filter(({ columnType }) => columnType === 'unknown');
     expect(unknown).not.to.have.length(0);
     for (const { columnType } of unknown) {

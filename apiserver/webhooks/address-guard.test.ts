@@ -22,7 +22,7 @@ describe('isBlockedAddress', () => {
     'ff02::1',
   ];
   for (const address of never) {
-    it(`${address} is never called`, () => expect(isBlockedAddress(address)).to.equal(true));
+    it(`blocks ${address}`, () => expect(isBlockedAddress(address)).to.equal(true));
   }
 
   for (const address of [
@@ -35,12 +35,12 @@ describe('isBlockedAddress', () => {
     '2001:db8::1',
     '64:ff9b::cb00:7107',
   ]) {
-    it(`${address} may be called`, () => expect(isBlockedAddress(address)).to.equal(false));
+    it(`does not block ${address}`, () => expect(isBlockedAddress(address)).to.equal(false));
   }
 });
 
 describe('guardedLookup', () => {
-  it('refuses a name when DNS returns an address that is never called [spec operators-webhook-hosts]', async () => {
+  it('refuses a host name that resolves to a blocked address [spec operators-webhook-hosts]', async () => {
     const error = await new Promise<Error | null>((resolve) => guardedLookup('169.254.169.254', {}, resolve));
     expect(error?.message).to.match(/link-local or metadata address/);
   });
@@ -54,7 +54,7 @@ describe('guardedLookup', () => {
     expect(all).to.deep.equal([null, [{ address: '127.0.0.1', family: 4 }]]);
   });
 
-  it('is not needed for an IP address in a URL, which is checked before any connection', () => {
+  it('leaves IP addresses in URLs to checkLiteralHost, which refuses blocked addresses', () => {
     expect(() => checkLiteralHost('[fe80::1]')).to.throw(/never called/);
     checkLiteralHost('127.0.0.1');
     checkLiteralHost('example.com');

@@ -94,7 +94,7 @@ describe('an informer of many objects with an index', () => {
     await running;
   });
 
-  it('fills an index that is added late in several turns of the event loop, and completes it at once when the index is read earlier', async () => {
+  it('fills an index that is added late in several turns of the event loop, and completes the index at once when it is read', async () => {
     const backing = new ManyObjects();
     const stop = new AbortController();
     const informer = createBackedInformer<Person>({

@@ -83,7 +83,7 @@ describe('HandlerBuffer', () => {
     expect(delivered).to.equal(1000);
   });
 
-  it('makes each event of a snapshot just before its delivery; delivers the snapshot after events that were pushed earlier, and before events that were pushed later', async () => {
+  it('delivers a snapshot between the events pushed earlier and later, and creates each of its events just before delivery', async () => {
     const names: string[] = [];
     let made = 0;
     const buffer = bufferFor({ onAdd: ({ metadata: { name } }) => void names.push(name) });
@@ -96,7 +96,7 @@ describe('HandlerBuffer', () => {
     buffer.push(added('before'));
     buffer.pushAll(all());
     buffer.push(added('after'));
-    // The first call has not ended yet.
+    // This call has no effect, because the events of the first snapshot are still waiting.
     buffer.pushAll(all());
     expect(made).to.equal(0);
     await new Promise((resolve) => setImmediate(resolve));
@@ -131,7 +131,7 @@ describe('HandlerBuffer', () => {
     expect(removed).to.equal(1);
   });
 
-  it('keeps at most two events of an object when a handler is far behind', async () => {
+  it('combines the updates of an object when a handler is far behind', async () => {
     const seen: string[] = [];
     let release = (): void => {};
     const buffer = bufferFor({

@@ -27,7 +27,7 @@ describe('the filling of the indexes of a cache', () => {
     expect(filling.putSome(clock)).to.equal(false);
   });
 
-  it('continues to read an object that takes several steps in a later turn of the event loop', () => {
+  it('continues in a later turn of the event loop with an object that takes several steps to read', () => {
     let nowMs = 0;
     const put: string[] = [];
     function* steps(): Generator<(typeof states)[number] | undefined> {

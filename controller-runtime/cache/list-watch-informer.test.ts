@@ -97,7 +97,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.have.length(4);
   });
 
-  it('ends after ten seconds when a handler never settles', async () => {
+  it('ends ten seconds after its signal aborts when a handler never settles', async () => {
     const never: InformerHandler<Person> = { onAdd: () => new Promise<never>(() => {}) as unknown as undefined };
     informer.addHandler(never);
     source.answerList('9', [person('a', '3')]);
@@ -113,7 +113,7 @@ describe('an informer over list and watch', () => {
     expect(logger.entries).to.deep.equal([{ level: 'warn', fields, message }]);
   });
 
-  it('resumes a watch that the server ended from the last revision, without a new list', async () => {
+  it('resumes at the last revision, without a new list, when the server ends a watch', async () => {
     source.answerList('9', []);
     const first = source.nextWatch();
     run();
@@ -159,7 +159,7 @@ describe('an informer over list and watch', () => {
     }
   });
 
-  it('resets its back-off after two quiet minutes', async () => {
+  it('resets its back-off after two minutes without a failure', async () => {
     source.answerList('9', []);
     source.nextWatch().fail(down);
     const second = source.nextWatch();
@@ -207,7 +207,7 @@ describe('an informer over list and watch', () => {
     expect(source.calls.slice(2)).to.deep.equal(['list', 'watch 30', 'list', 'watch 31']);
   });
 
-  it('reports a deletion and an addition when the object was replaced by a new one of the same name in the meantime', async () => {
+  it('reports a deletion and an addition when an object was replaced by another of the same name between two lists', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     const old = person('a', '3');
@@ -306,7 +306,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.have.length(500);
   });
 
-  it('continues at its last revision when it is run again, and reports the differences', async () => {
+  it('lists the objects again when it is run again, and reports the differences', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     source.answerList('9', [person('a', '3'), person('b', '4')]);
@@ -360,7 +360,7 @@ describe('an informer over list and watch', () => {
       await eventually(() => badges.resourceVersion === '12');
     });
 
-    it('has synced, and calls handlers, once all namespaces are listed', async () => {
+    it('has synced, like its handlers, only after it has listed all namespaces', async () => {
       source.answerList('9', []);
       source.failList(down);
       const badges = followed();

@@ -57,7 +57,7 @@ describe('ensureObject', () => {
     expect(client.verbs).to.equal('get');
   });
 
-  it('writes the merged object, with the resourceVersion that was read as a precondition', async () => {
+  it('writes the merged object with the resourceVersion of the object that it has read', async () => {
     const client = new ScriptedVerbs(person('alice', '5', { spec: { name: 'alice', age: 3 } }), person('alice', '6'));
     await ensure(client, { metadata: { labels: { a: 'b' } }, spec: { age: 4 } });
     const present = person('alice', '5');

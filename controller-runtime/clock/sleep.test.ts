@@ -13,7 +13,7 @@ describe('sleep', () => {
     await sleeping;
   });
 
-  it('ends when the signal aborts, and leaves no timer', async () => {
+  it('resolves when the signal aborts, and leaves no timer', async () => {
     const clock = new FakeClock();
     const abort = new AbortController();
     const sleeping = sleep(clock, 100, abort.signal);
@@ -24,14 +24,14 @@ describe('sleep', () => {
   });
 });
 
-describe('a wait with a limit for work to end', () => {
-  it('ends when the work ends, and leaves no timer', async () => {
+describe('endsWithin', () => {
+  it('resolves to true when the work ends within the limit, and leaves no timer', async () => {
     const clock = new FakeClock();
     expect(await endsWithin(clock, 100, Promise.resolve('done'))).to.equal(true);
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('ends after the limit when the work has not ended', async () => {
+  it('resolves to false after the limit when the work has not ended', async () => {
     const clock = new FakeClock();
     const waiting = endsWithin(clock, 100, new Promise(() => undefined));
     await clock.advance(100);

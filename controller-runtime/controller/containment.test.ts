@@ -59,7 +59,7 @@ describe('a controller with mistakes in the code of its author', () => {
     expect(at.lines('error')[0]?.fields).to.include({ controller: 'person', key: 'ada' });
   });
 
-  it('fails a run that returns a value other than a result, with an error that says so', async () => {
+  it('fails a run that returns a value other than a result, with an error that contains the value', async () => {
     const answers: unknown[] = [true, 'later', 7];
     const at = await startWith({ reconcile: () => answers.shift() as ReconcileResult });
     await at.clock.advance(1000);
@@ -167,7 +167,7 @@ describe('a controller with options for back-off and resync', () => {
     expect(failures).to.deep.equal(['ada 0', 'bob 0', 'ada 50', 'bob 50', 'ada 150', 'bob 150']);
   });
 
-  it('reconciles every object again each time the resync interval has passed, after all other keys', async () => {
+  it('reconciles every object again, with the reason resync, after each resync interval', async () => {
     const runs: string[] = [];
     const at = new Harness({
       controllers: [

@@ -301,7 +301,7 @@ describe('a controller', () => {
     expect(at.lines('error')[0]?.fields).to.deep.include({ controller: 'person', from: { kind: 'Team', key: 'red' } });
   });
 
-  it('enqueues the controller owner of an object for any version in the reference, and no owner of another group', async () => {
+  it('enqueues the controlling owner of an object for any API version in the reference, but not for another group', async () => {
     const runs: string[] = [];
     const at = harnessFor({ owns: [Badge], reconcile: ({ name }) => void runs.push(name) });
     for (const name of ['ada', 'bob', 'eve']) await at.person(name);
@@ -346,7 +346,7 @@ describe('a controller', () => {
     expect(others).to.deep.equal([]);
   });
 
-  it('accepts the class form; its reconcile method is also called for absent objects', async () => {
+  it('accepts an object whose reconcile method is also called for absent objects', async () => {
     class Greeter {
       readonly keys: string[] = [];
       reconcile({ name }: { readonly name: string }): { requeue: boolean } | { requeueAfter: string } {

@@ -54,7 +54,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('the removal does not change other finalizers; after the removal, the object is not reconciled again', async () => {
+  it('the removal of the finalizer keeps other finalizers; after the removal, the object is not reconciled again', async () => {
     const calls: string[] = [];
     const at = harnessFor({ reconcile: () => void calls.push('reconcile'), cleanup: () => void calls.push('cleanup') });
     await at.person('ada');
@@ -133,10 +133,10 @@ describe('the finalizer of a controller with a cleanup', () => {
   });
 
   for (const [what, options, finalizers] of [
-    ['added to', { cleanup() {} }, ['example.com/other']],
-    ['taken off', {}, [finalizer, 'example.com/other']],
+    ['is not added to', { cleanup() {} }, ['example.com/other']],
+    ['is removed from', {}, [finalizer, 'example.com/other']],
   ] as const) {
-    it(`the finalizer is not ${what} an object whose deletion begins at the same time, and the object is not reconciled`, async () => {
+    it(`the finalizer ${what} an object whose deletion begins at the same time, and the object is not reconciled`, async () => {
       const calls: string[] = [];
       const at = harnessFor({
         reconcile: ({ object }) => void calls.push(`${object.metadata.deletionTimestamp}`),
@@ -156,7 +156,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     });
   }
 
-  it('the finalizer stays when the timeout aborted the signal of cleanup, even if cleanup returned', async () => {
+  it('the finalizer stays when the timeout aborts the signal of cleanup, even if cleanup then returns', async () => {
     const at = harnessFor({
       timeoutMs: 100,
       reconcile() {},

@@ -139,7 +139,7 @@ describe('the writes of a controller', () => {
     await at.idle();
   });
 
-  it('an object that the controller deleted is not visible in the next run', async () => {
+  it('an object that the controller has deleted is not reconciled again, even if the cache still has the object', async () => {
     let runs = 0;
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -264,7 +264,7 @@ describe('ensure', () => {
   });
 
   for (const owns of [[Badge], []]) {
-    it(`tries again when another client was faster (${owns.length === 0 ? 'the server is read' : 'a cache that lags is read'})`, async () => {
+    it(`tries again when another client was faster (reads from ${owns.length === 0 ? 'the server' : 'a cache that lags'})`, async () => {
       const at = harnessFor(owns);
       await at.person('ada');
       await at.start();

@@ -14,7 +14,7 @@ describe('a run', () => {
     return Number(line?.split(' ')[1]);
   };
 
-  it('a key is parked after too many failures; earlier requeues and conflicts do not count', async () => {
+  it('requeues and conflicts do not count as failures towards the retry limit of a key', async () => {
     const ends: (() => ReconcileResult)[] = [
       ...Array.from({ length: 3 }, () => () => ({ requeue: true })),
       ...Array.from({ length: 3 }, () => () => {
@@ -51,7 +51,7 @@ describe('a run', () => {
       if (!line.startsWith('update')) return;
       at.client.intercept = () => {};
       at.client.informer(Person).hold();
-      // A change of the status alone would not cause a run.
+      // A change of ownerReferences alone would not cause a run.
       const reference = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y' };
       await at.change(Person, 'ada', { metadata: { ownerReferences: [reference] } });
     };
@@ -113,7 +113,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('a run ends only when its writes without an await have ended, so that they do not overlap the next run', async () => {
+  it('a run ends only after its writes without an await, so that these writes do not overlap the next run', async () => {
     const order: string[] = [];
     let answer = (): void => {};
     const at = harnessFor({
@@ -160,7 +160,7 @@ describe('a run', () => {
     expect(at.manager.stateOf('person', 'ada')).to.equal(undefined);
   });
 
-  it('after a run threw, later writes of its Promise.all are refused without a message about a missing await', async () => {
+  it('after a run has thrown, later requests of its Promise.all are refused without a log line about a missing await', async () => {
     let letGo = (): void => {};
     let rest: Promise<unknown> = Promise.resolve();
     const at = harnessFor({
@@ -177,7 +177,7 @@ describe('a run', () => {
     expect(at.client.requests).to.deep.equal([]);
   });
 
-  it('a run that is stopped sends no further requests', async () => {
+  it('a run that has exceeded its timeout sends no further requests', async () => {
     const errors: string[] = [];
     const at = harnessFor({
       timeoutMs: '1s',

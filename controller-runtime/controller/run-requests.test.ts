@@ -26,7 +26,7 @@ describe('the requests of a run', () => {
     harness = undefined;
   });
 
-  it('the requests of a run have its signal, which aborts at the timeout', async () => {
+  it('the requests of a run have the signal of the run, which aborts at the timeout', async () => {
     const sent = new Map<Verb, RequestOptions>();
     const at = new Harness({
       controllers: [
@@ -67,7 +67,7 @@ describe('the requests of a run', () => {
     expect(aborted()).to.deep.equal(verbs);
   });
 
-  it('the requests of a mapping have its signal, which aborts when its call ends', async () => {
+  it('the requests of a mapping have the signal of the mapping, which aborts at the timeout', async () => {
     let signal: AbortSignal | undefined;
     const at = new Harness({
       controllers: [

@@ -33,7 +33,7 @@ describe('the scheduling of a controller’s runs', () => {
     expect(runs).to.deep.equal(['ada', 'eve', 'bob', 'ada']);
   });
 
-  it('yields to the event loop after 64 runs that wait for nothing', async () => {
+  it('yields to the event loop after 64 runs that end immediately', async () => {
     let runs = 0;
     const at = harnessFor({ reconcile: () => void (runs += 1) });
     for (let index = 0; index < 500; index += 1) await at.person(`p${index}`);
@@ -72,7 +72,7 @@ describe('the scheduling of a controller’s runs', () => {
     await at.idle();
   });
 
-  it('warns of a key that runs too often once in each minute', async () => {
+  it('logs a warning once in each minute while a key runs too often', async () => {
     const at = harnessFor({ hotLoopRunsPerMinute: 10, reconcile: () => ({ after: '1s' }) });
     await at.person('ada');
     await at.start();
@@ -80,7 +80,7 @@ describe('the scheduling of a controller’s runs', () => {
     expect(at.lines('warn')).to.have.length(3);
   });
 
-  it('does not warn of a key whose many runs are spread over several minutes', async () => {
+  it('logs no warning for a key whose many runs are spread over several minutes', async () => {
     let runs = 0;
     const at = harnessFor({
       hotLoopRunsPerMinute: 10,
@@ -96,7 +96,7 @@ describe('the scheduling of a controller’s runs', () => {
     expect(at.lines('warn')).to.deep.equal([]);
   });
 
-  it('ignores the outcome of an abandoned run', async () => {
+  it('ignores the error of a run that was abandoned when the manager stopped', async () => {
     let fail = (_: Error): void => {};
     const at = harnessFor({
       reconcile: () => new Promise<void>((_, reject) => (fail = reject)),

@@ -132,7 +132,7 @@ describe('a leader elector', () => {
     expect(b.term?.epoch.transitions).to.equal(1);
   });
 
-  it('begins a new term when a former process with its identity held the lease, so that late writes of that process are refused', async () => {
+  it('begins a new term when a former process with the same identity held the lease', async () => {
     const before = await elect(candidate('a'));
     const stillThere = candidate('a');
     const again = await elect(stillThere);
@@ -160,7 +160,7 @@ describe('a leader elector', () => {
     expect(both.filter(({ term }) => term !== undefined)).to.have.lengthOf(1);
   });
 
-  it('gives up when it could not renew the lease within the deadline, before another process may take over', async () => {
+  it('ends its term when it could not renew the lease within the deadline, before another process may take over', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -196,7 +196,7 @@ describe('a leader elector', () => {
     ]);
   });
 
-  it('gives up in time when a request hangs, and ignores the late response', async () => {
+  it('ends its term at the deadline when a request hangs, and ignores the late response', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -211,7 +211,7 @@ describe('a leader elector', () => {
     expect(await spec()).to.include({ holderIdentity: 'a', leaseTransitions: renewed.leaseTransitions });
   });
 
-  it('gives up without another attempt after the process was suspended for longer than the deadline', async () => {
+  it('ends its term without another attempt after the process was suspended for longer than the deadline', async () => {
     const own = new FakeClock();
     const a = candidate('a', {}, own);
     const term = await elect(a);
@@ -227,7 +227,7 @@ describe('a leader elector', () => {
     expect(client.requests).to.have.lengthOf(requests);
   });
 
-  it('gives up when another process holds the lease, when the lease is deleted, and when another process held the lease since the last renewal', async () => {
+  it('ends its term when another process holds the lease or has held it since the last renewal, or when the lease is deleted', async () => {
     const disturb: (() => Promise<unknown>)[] = [
       () => writeSpec({ holderIdentity: 'b', leaseTransitions: 1 }),
       () => client.delete(Lease, 'lock', inDefault),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { planShards, type SeenShard } from './shard-balance.ts';
 
-/** Makes shards from a text with one owner each; `-` is a free shard. */
+/** Makes a shard for each character of a text: the character is the owner, and `-` means a free shard. */
 const seen = (owners: string): readonly SeenShard[] =>
   owners.split('').map((owner, index) => {
     const isFree = owner === '-';

@@ -60,14 +60,14 @@ describe('EventCorrelator', () => {
     expect(happens()).to.equal(undefined);
   });
 
-  it('makes valid names even for objects with the longest names', () => {
+  it('makes valid names of events even for objects with the longest names', () => {
     const name = `${'a'.repeat(235)}.${'b'.repeat(17)}`;
     const event = happens({ object: { ...object, name } });
     expect(event?.name).to.have.length.at.most(253);
     expect(event?.name).to.match(/^a{235}\.\d{16}$/);
   });
 
-  it('drops the oldest key when there are more than 4,096', () => {
+  it('forgets the count of the oldest event when it has counts of more than 4,096 events', () => {
     happens();
     for (let index = 0; index < 4096; index += 1)
       happens({ object: { ...object, name: `p${index}`, uid: `p${index}` } });

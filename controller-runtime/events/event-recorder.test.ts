@@ -59,7 +59,7 @@ describe('an event recorder', () => {
     },
   });
 
-  it('cuts off a long text so that the server accepts it, wherever the cut is', async () => {
+  it('cuts a long text without splitting a surrogate pair, so that the server accepts the text', async () => {
     recorder.event(person(), 'Normal', `${'R'.repeat(127)}\u{1f600}`, `${'x'.repeat(1023)}\u{1f600}`);
     await eventually(() => recorder.isIdle());
     const [[, { reason, message }]] = sent as [Sent];
@@ -99,7 +99,7 @@ describe('an event recorder', () => {
     expect(patched.metadata.annotations).to.deep.equal({ 'controller-runtime/reconcile-id': 'run-2' });
   });
 
-  it('writes into the namespace of the object', async () => {
+  it('writes an event into the namespace of its object', async () => {
     recorder.event(person({ namespace: 'team-a' }), 'Warning', 'Lost', 'x');
     await eventually(() => sent.length === 1);
     expect(sent[0]?.[2].namespace).to.equal('team-a');
@@ -127,7 +127,7 @@ describe('an event recorder', () => {
     await eventually(() => sent.length === 1);
   });
 
-  it('drops an event after twelve attempts, or at once when the server refuses it, logs that, and continues', async () => {
+  it('drops an event after twelve attempts, or at once when the server refuses the event, and logs a warning', async () => {
     troubles = Array.from({ length: 12 }, () => new ApiError('ServiceUnavailable', 'down'));
     recorder.event(person(), 'Normal', 'First', 'hello');
     await clock.advance(120_000);

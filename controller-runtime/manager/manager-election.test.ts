@@ -72,7 +72,7 @@ describe('a manager with leader election', () => {
     expect(at.manager.readinessProblem()).to.equal('stopped');
   });
 
-  it('waits, idle and ready, with warm caches while another process leads, and starts its controllers when that process is silent', async () => {
+  it('is idle and ready, with synced caches, while another process leads, and starts its controllers when that process is silent', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     await at.person('ada');
@@ -117,7 +117,7 @@ describe('a manager with leader election', () => {
     expect(at.manager.controllers().map(({ name }) => name)).to.deep.equal(['greeter']);
   });
 
-  it('is no longer a candidate after it was stopped, and does not write the lease of another candidate', async () => {
+  it('does not change the lease of another process when it is stopped', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     at.startOnly();
@@ -126,7 +126,7 @@ describe('a manager with leader election', () => {
     expect((await at.client.get<Lease>(Lease, 'lock', inDefault)).spec?.holderIdentity).to.equal('other');
   });
 
-  it('rejects run when the lease is lost; the signals of the runs under way abort, but the manager does not wait for these runs', async () => {
+  it('rejects the promise of run when the lease is lost; runs under way are aborted, but the manager does not wait for them', async () => {
     const statuses: boolean[] = [];
     let wasAborted = false;
     const stuck = controller(Person, {
@@ -151,7 +151,7 @@ describe('a manager with leader election', () => {
     expect((await at.client.get<Lease>(Lease, 'lock', inDefault)).spec?.holderIdentity).to.equal('other');
   });
 
-  it('gives up at the first write that the server refuses because the term is over, and sends no write after it', async () => {
+  it('stops at the first write that the server refuses because the term is over, and sends no further write', async () => {
     const refused: unknown[] = [];
     const writer = controller(Person, {
       async reconcile({ client, name }) {

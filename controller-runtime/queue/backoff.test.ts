@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Backoff } from './backoff.ts';
 
 describe('back-off', () => {
-  it('doubles from the base to the maximum, for any number of failures', () => {
+  it('doubles the delay with each failure, from the base to the maximum', () => {
     const backoff = new Backoff({ baseMs: 10, maxMs: 100 });
     const delays = [1, 2, 3, 4, 5, 1023, 1024, 1e308].map((failures) => backoff.delayMs(failures, 0));
     expect(delays).to.deep.equal([10, 20, 40, 80, 100, 100, 100, 100]);

@@ -38,7 +38,7 @@ describe('WorkQueue', () => {
     expect(queue.snapshot()).to.deep.equal([]);
   });
 
-  it('returns the highest priority first, and keys of the same priority in the order in which they became ready', () => {
+  it('returns the key with the highest priority first, and keys of the same priority in the order in which they became ready', () => {
     const queue = queueWith();
     queue.add('resync', { priority: -100 });
     queue.add('a');
@@ -57,7 +57,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue)).to.deep.equal(['a', 'low', 'b']);
   });
 
-  it('returns keys in the right order even with more priorities than the queue keeps empty lists for', () => {
+  it('returns keys in the order of their priorities even with a hundred different priorities', () => {
     const queue = queueWith();
     for (let priority = 0; priority < 100; priority += 1) {
       queue.add(`k${priority}`, { priority });
@@ -184,7 +184,7 @@ describe('WorkQueue', () => {
     expect(queue.failing).to.equal(0);
   });
 
-  it('parks a key when its retries are used up, shows it, and resets its failures when something changes', async () => {
+  it('parks a key when its retries are used up, and resets its failures when its object changes', async () => {
     const queue = queueWith({ retryLimit: 2 });
     const run = (): string => {
       queue.get();
@@ -274,7 +274,7 @@ describe('WorkQueue', () => {
     ]);
   });
 
-  it('reports each time that a key becomes ready', async () => {
+  it('calls onReady each time that a key becomes ready', async () => {
     let told = 0;
     const queue = queueWith({ onReady: () => (told += 1) });
     queue.add('a');
@@ -302,7 +302,7 @@ describe('WorkQueue', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('resolves a drain when no run is under way', async () => {
+  it('shutdownWithDrain resolves when the last run has ended', async () => {
     const queue = queueWith();
     queue.add('a');
     queue.add('b');
@@ -317,7 +317,7 @@ describe('WorkQueue', () => {
     await drain;
   });
 
-  it('resolves a waiting drain when shutdown is called later', async () => {
+  it('a pending shutdownWithDrain resolves when shutdown is called', async () => {
     const queue = queueWith();
     queue.add('a');
     queue.get();

@@ -70,7 +70,7 @@ describe('Metrics', () => {
     expect(metrics.text()).to.include('many_total{id="other",code="other"} 1000\n');
   });
 
-  it('calls sample functions for each text until they are removed, and skips functions that throw', () => {
+  it('calls sample functions for each output until they are removed, and omits the values of functions that throw', () => {
     const metrics = new Metrics();
     let depth = 1;
     const end = metrics.sample({ name: 'depth', help: 'x', type: 'gauge', labels: ['name'] }, () => [[['a'], depth]]);

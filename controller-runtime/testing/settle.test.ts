@@ -17,7 +17,7 @@ describe('settle', () => {
     expect(work).to.be.below(5);
   });
 
-  it('waits for ten idle turns again when a participant becomes busy meanwhile', async () => {
+  it('waits for ten idle turns again each time a participant becomes busy', async () => {
     const busyAt = new Set([3, 7, 12]);
     let turn = 0;
     await settle([{ name: 'flickering', isIdle: () => !busyAt.has((turn += 1)) }]);
@@ -54,7 +54,7 @@ describe('settle', () => {
     );
   });
 
-  it('names a participant that has not caught up when the time is over before hasCaughtUp was called', async () => {
+  it('names a participant as not caught up when the time-out ends before a call of hasCaughtUp', async () => {
     const lagging = { name: 'informer persons', isIdle: () => true, hasCaughtUp: async () => false };
     expect(await rejectionOf(settle([lagging], { timeoutMs: 0 }))).to.equal(
       'not settled within 0 ms; still busy: informer persons',

@@ -19,7 +19,7 @@ describe('the time for which tests wait', () => {
     else process.env[variable] = before;
   });
 
-  it('the environment variable multiplies the time, also in eventually and settle', async () => {
+  it('HOMEOSTAT_TEST_TIME_FACTOR multiplies the time, also in eventually and settle', async () => {
     process.env[variable] = '2.5';
     expect(testPatienceMs(100)).to.equal(250);
     const busy = { name: 'queue', isIdle: () => false };
@@ -27,13 +27,13 @@ describe('the time for which tests wait', () => {
     expect(await messageOf(settle([busy], { timeoutMs: 8 }))).to.match(/^not settled within 20 ms/);
   });
 
-  it('without the environment variable, tests wait for the given time', () => {
+  it('without HOMEOSTAT_TEST_TIME_FACTOR, tests wait for the given time', () => {
     delete process.env[variable];
     expect(testPatienceMs(100)).to.equal(100);
   });
 
   for (const text of ['', '0', '-1', 'six', 'Infinity'])
-    it(`the environment variable is refused when it is "${text}"`, () => {
+    it(`HOMEOSTAT_TEST_TIME_FACTOR is refused when it is "${text}"`, () => {
       process.env[variable] = text;
       expect(() => testPatienceMs(100)).to.throw(RangeError, `${variable} must be a positive number, not "${text}"`);
     });

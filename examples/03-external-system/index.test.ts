@@ -108,7 +108,7 @@ describe('example 03: external system', () => {
     expect(statesInCloud()).to.deep.equal([`${uid} small starting`]);
   });
 
-  it('creates one machine, even when the response is lost', async () => {
+  it('creates only one machine, even when the response of the cloud is lost', async () => {
     cloud.trouble = 'hangs up on writes';
     const uid = await create();
     expect(await statusOf()).to.equal(undefined);
@@ -118,7 +118,7 @@ describe('example 03: external system', () => {
     expect(await statusOf()).to.include({ phase: 'Running', address: '10.0.0.1' });
   });
 
-  it('reports why the cloud refuses, in the status and by an event, and retries once the spec changes', async () => {
+  it('reports why the cloud refuses a machine, in the status and in an event, and retries when the spec changes', async () => {
     const uid = await create('huge');
     const refusal = 'the cloud refuses: "size must be one of small, large"';
     expect(await statusOf()).to.include({ phase: 'Refused', message: refusal });

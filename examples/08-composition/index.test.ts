@@ -94,7 +94,7 @@ describe('example 08: composition', () => {
 });
 
 describe('the controllers of example 08', () => {
-  it('reach the same final state, and keep the order at each moment, whatever faults are injected into their requests [slow]', async () => {
+  it('reach the same final state, and no part ever exists without the previous part, whatever faults are injected [slow]', async () => {
     await checkConvergence({
       controllers: [environmentController, networkController, databaseController, applicationController],
       seeds: 2,

@@ -56,7 +56,7 @@ describe('example 09: ephemeral volume claim', () => {
     expect((await volume()).metadata.labels).to.deep.equal({ [owner]: 'you', [tier]: 'fast' });
   });
 
-  it('creates a volume again when another user deletes it, and deletes it with the claim', async () => {
+  it('creates a volume again when another user deletes it, and deletes the volume with the claim', async () => {
     const { uid } = (await volume()).metadata;
     await client.delete(Volume, 'scratch', { namespace });
     await server.settle();

@@ -61,7 +61,7 @@ describe('example 10: cron job', () => {
   const reasons = async (): Promise<readonly (string | undefined)[]> =>
     (await client.list(Event, { namespace })).items.map(({ reason }) => reason).toSorted();
 
-  it('creates a job at each time, and reports the running jobs and the time of the last one', async () => {
+  it('creates a job at each scheduled time, and reports the running jobs and the last scheduled time', async () => {
     await create();
     await toMinute(10);
     expect(await jobsOf(client)).to.deep.equal(['10 active']);
@@ -72,7 +72,7 @@ describe('example 10: cron job', () => {
     expect(await jobsOf(client)).to.deep.equal(['10 Complete', '20 active']);
   });
 
-  it('keeps the last successful and the last failed jobs', async () => {
+  it('keeps as many successful and failed jobs as the history limits allow', async () => {
     await create({ successfulJobsHistoryLimit: 2 });
     await toMinute(35);
     expect(await jobsOf(client)).to.deep.equal(['20 Complete', '30 Complete']);
@@ -133,7 +133,7 @@ describe('the controllers of example 10', () => {
     [200, []],
     [400, ['30 active']],
   ] as const) {
-    it(`start only the latest missed job after a stop, at most ${startingDeadlineSeconds} seconds after its time`, async () => {
+    it(`start only the latest missed job after a stop, and only within ${startingDeadlineSeconds} seconds after its scheduled time`, async () => {
       const clock = new FakeClock(midnight);
       const server = await startTestServer({ models: [CronJob, Job], clock });
       const start = async (): Promise<TestKit> => {

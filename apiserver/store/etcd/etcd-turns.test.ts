@@ -89,7 +89,7 @@ describe('EtcdTurns', () => {
     expect([turns.needsPlace({ turns: ['a'] }), turns.needsPlace({ turns: ['a', 'me'] })]).to.deep.equal([true, false]);
   });
 
-  it('waits for turns once another store has requested a place', async () => {
+  it('makes a store wait for its turn once another store has requested a place in the order', async () => {
     const next = turns.next({ turns: ['me'] }, ['other']);
     see(...next);
     const ended = waiting();

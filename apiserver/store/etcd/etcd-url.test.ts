@@ -12,7 +12,7 @@ describe('etcd URLs', () => {
     });
   });
 
-  it('may name the files for TLS, or only enable TLS', () => {
+  it('may name certificate and key files for TLS, or only enable TLS', () => {
     const tlsOf = (query: string): unknown => parseEtcdUrl(`etcd://a/p?${query}`, {}).tls;
     const client = { cert: 'c.pem', key: '/k.pem' };
     expect(tlsOf('ca=%2Fca.pem&cert=c.pem&key=/k.pem')).to.deep.equal({ ca: '/ca.pem', client });

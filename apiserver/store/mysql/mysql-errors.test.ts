@@ -26,14 +26,14 @@ describe('errors of MySQL', () => {
     });
   }
 
-  it('reports every error that the server did not send as a lost connection', () => {
+  it('reports io, as for a lost connection, for every error that does not come from the server', () => {
     for (const code of ['ECONNREFUSED', 'ETIMEDOUT', 'PROTOCOL_CONNECTION_LOST']) {
       const error = fromDriver(Object.assign(new Error(''), { code, errno: -111 }));
       expect(storeErrorFrom(error, 'db')).to.include({ code: 'io', message: `db: ${code}` });
     }
   });
 
-  it('tries again only after a deadlock, an interruption, a shutdown and a lost connection', () => {
+  it('regards only deadlocks, interruptions, shutdowns and lost connections as transient', () => {
     for (const errno of [1213, 1317, 1053, 1927, 3169, 4031]) {
       expect(isTransient(fromDriver(driverError(errno))), `${errno}`).to.equal(true);
     }
@@ -41,7 +41,7 @@ describe('errors of MySQL', () => {
     for (const errno of [1205, 1290, 1062]) expect(isTransient(fromDriver(driverError(errno)))).to.equal(false);
   });
 
-  it('leaves out the statement, which contains users’ data', () => {
+  it('omits the SQL statement, which contains users’ data, from the error', () => {
     const error = storeErrorFrom(fromDriver(driverError(1062)), 'db');
     expect(JSON.stringify([error, error.cause, { ...Object(error.cause) }])).not.to.include('statement');
   });

@@ -205,10 +205,10 @@ describeWithMysql('MySQL store, with faults', () => {
   });
 
   for (const [fault, what, names] of [
-    ['cut', 'not written', ['before', 'b']],
-    ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
+    ['cut', 'not executed', ['before', 'b']],
+    ['cutAfterAnswer', 'executed', ['before', 'a', 'b']],
   ] as const) {
-    it(`reports an unknown outcome when the server does not respond, and continues later; the write was ${what} [slow]`, async () => {
+    it(`reports an unknown outcome when the server goes down at a COMMIT that was ${what}, and continues later [slow]`, async () => {
       proxy.breakAt('COMMIT', fault, () => (proxy.isDown = true));
       expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'unknown' });
       proxy.isDown = false;
@@ -229,7 +229,7 @@ describeWithMysql('MySQL store, with faults', () => {
     afterEach(() => other.close());
 
     for (const fault of ['cut', 'cutAfterAnswer', 'orphan'] as const) {
-      it(`reports the outcome of its write while the other store continues to write (${fault} at COMMIT)`, async () => {
+      it(`reports the true outcome of a write whose connection fails at COMMIT (${fault}) while another store writes`, async () => {
         let others = 0;
         let isDone = false;
         const busy = (async () => {
@@ -255,7 +255,7 @@ describeWithMysql('MySQL store, with faults', () => {
       });
     }
 
-    it('reports an unknown outcome when another store has compacted the log of the write, and continues', async () => {
+    it('reports an unknown outcome when another store compacts the log before the write is looked up, and continues', async () => {
       proxy.breakAt('COMMIT', 'cut', () => (proxy.isDown = true));
       const lost = rejectionOf(store.commit([create('a', '1')]));
       await eventually(() => proxy.isDown);
@@ -269,7 +269,7 @@ describeWithMysql('MySQL store, with faults', () => {
       expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('delays the other store only for seconds when it hangs with the lock of the counter, and then writes after the other store [slow]', async () => {
+    it('delays the other store only for seconds when it hangs with the counter locked, and then repeats its own write [slow]', async () => {
       // This store uses the real clock, because the server measures the time after which it ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();
@@ -283,7 +283,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   });
 
-  it('writes nothing until it has its lock again after an exclusive store was opened meanwhile', async () => {
+  it('writes nothing until it has its lock again, after another store was opened exclusively during an outage', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     const thief = storeOn(database, { exclusive: true });

@@ -44,7 +44,7 @@ describeWithMysql('MySQL store, with other stores on the database', () => {
     }
   });
 
-  it('opens exclusively only when no other store has the database open, and otherwise names the connections of the others [slow]', async () => {
+  it('refuses to open exclusively while other stores are open, and names their connections [slow]', async () => {
     const [a, b] = [make(), make()];
     await Promise.all([a.open(), b.open()]);
     const holders = [await holderOf(0), await holderOf(1)];
@@ -91,7 +91,7 @@ describeWithMysql('MySQL store, with other stores on the database', () => {
     expect(await opening).to.include({ revision: 0 });
   });
 
-  it('has all its locks again after an exclusive store has lost its connection [slow]', async () => {
+  it('takes all its locks again when it is open exclusively and has lost its connection [slow]', async () => {
     const alone = make(true);
     await alone.open();
     const before = await holderOf(0);
@@ -112,7 +112,7 @@ describeWithMysql('MySQL store, with other stores on the database', () => {
     await make().open();
   });
 
-  it('is exclusive or shared, as the options of openStore say', async () => {
+  it('is exclusive or shared according to the options of openStore', async () => {
     const { host, port, user, password } = database;
     const url = `mysql://${user}:${encodeURIComponent(password)}@${host}:${port}/${database.database}`;
     const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };

@@ -162,7 +162,7 @@ describeWithMysql('a MySQL store that is opened', () => {
     expect((await store.open()).epoch).to.match(/^[0-9a-f-]{36}$/);
   });
 
-  it('migrates only once when several stores start at the same time, and all have the same epoch', async () => {
+  it('has one schema version and one epoch when several connections migrate the database at the same time', async () => {
     const connections = await Promise.all([1, 2, 3].map(() => MysqlConnection.open(database, systemClock)));
     const name = nameOf(database);
     await Promise.all(connections.map((connection, n) => migrate(connection, { name, epoch: `epoch ${n}` })));
@@ -195,7 +195,7 @@ describeWithMysql('a MySQL store that is opened', () => {
     expect(warnings[0]).to.include('may be lost').and.to.include('innodb_flush_log_at_trx_commit is 2');
   });
 
-  it('opens only once, and can be closed without having been opened', async () => {
+  it('rejects a second call of open, and can be closed without having been opened', async () => {
     await store.open();
     expect(await rejectionOf(store.open())).to.include({ code: 'closed' });
     await storeOn(database).close();

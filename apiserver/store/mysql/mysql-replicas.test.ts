@@ -35,7 +35,7 @@ describeWithMysql('MySQL stores that share a database', () => {
   const inDatabase = (...statements: string[]): Promise<unknown> =>
     administer(`USE ${database.database}`, ...statements);
 
-  it('return every change up to the counter, and no change beyond it', async () => {
+  it('return every change up to the revision in the counter, and no later change', async () => {
     const [a, b] = pair();
     const shown = async (): Promise<number[]> => (await b.changes(0, 10)).map(({ revision }) => revision);
     await written(a, create('1', ''), create('2', ''), create('3', ''));
@@ -45,7 +45,7 @@ describeWithMysql('MySQL stores that share a database', () => {
     expect(await shown()).to.deep.equal([1, 2, 3]);
   });
 
-  describe('with a history that one of the stores knows', () => {
+  describe('when the history of the database is replaced or compacted', () => {
     const expectDiverged = async (store: Store): Promise<void> => {
       const attempts = [store.commit([create('late', '')]), store.changes(0, 10)];
       for (const error of await Promise.all(attempts.map(rejectionOf))) {
@@ -56,8 +56,11 @@ describeWithMysql('MySQL stores that share a database', () => {
     for (const [what, ...statements] of [
       ['a backup was restored, and has a new epoch', `UPDATE meta SET value = UUID() WHERE name = 'epoch'`],
       ['the counter was decreased', 'DELETE FROM log WHERE revision = 2', 'UPDATE counter SET revision = 1'],
-      ['its last revision belongs to another batch', `UPDATE log SET batch = REPEAT('x', 16) WHERE revision = 2`],
-      ['its last revision is not in the log', 'DELETE FROM log WHERE revision = 2'],
+      [
+        'the last revision in the log belongs to another batch',
+        `UPDATE log SET batch = REPEAT('x', 16) WHERE revision = 2`,
+      ],
+      ['the log does not contain the last revision', 'DELETE FROM log WHERE revision = 2'],
     ] as const) {
       it(`refuse reads and writes from then on when ${what}`, async () => {
         const [a] = pair();
@@ -72,7 +75,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       });
     }
 
-    it('refuse reads and writes when a store has read the lost history, but written nothing', async () => {
+    it('refuse reads and writes when the lost changes were only read, but not written, by the store', async () => {
       const [a, b] = pair();
       await written(b, create('1', ''), create('2', ''));
       expect(await a.changes(0, 10)).to.have.lengthOf(2);
@@ -80,7 +83,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(a);
     });
 
-    it('refuse reads and writes when the lost history is older than the opening of the store', async () => {
+    it('refuse reads and writes when the lost changes were written before the store was opened', async () => {
       const [a] = pair();
       await written(a, create('1', ''), create('2', ''));
       const late = storeOn(database);
@@ -151,8 +154,8 @@ describeWithMysql('MySQL stores that share a database', () => {
     };
 
     /**
-     * Reads changes without a pause, each time those after the latest revision that it has read. Ends when `isLast`
-     * returns true for that revision.
+     * Repeatedly reads the changes after the latest revision that it has read. Ends when `isLast` returns true for that
+     * revision.
      */
     const follow = async (store: Store, isLast: (revision: number) => boolean): Promise<number[]> => {
       const seen: number[] = [];
@@ -188,7 +191,7 @@ describeWithMysql('MySQL stores that share a database', () => {
     it('return each change of 16 writers once and in order to 3 readers, under a long load [slow]', () =>
       expectOrder(30));
 
-    it('return each change to a reader, or an error, when another store compacts the history [slow]', async () => {
+    it('return to each reader every change, or a CompactedError for changes that another store has compacted [slow]', async () => {
       let last = Infinity;
       let isDone = false;
       let compacted = 0;

@@ -14,7 +14,7 @@ describe('MySQL URLs', () => {
     });
   });
 
-  it('need no port and no password, and may name MariaDB and an ssl-mode', () => {
+  it('need no port and no password, and may have the scheme mariadb and an ssl-mode', () => {
     expect(parseMysqlUrl('mariadb://root@[::1]/db?ssl-mode=VERIFY_IDENTITY')).to.deep.equal({
       host: '::1',
       port: 3306,
@@ -46,7 +46,7 @@ describe('MySQL URLs', () => {
     });
   }
 
-  it('have a name for messages, without user and password', () => {
+  it('have a name for messages, which contains neither user nor password', () => {
     expect(nameOf(parseMysqlUrl('mysql://u:secret@[::1]:3307/db'))).to.equal('mysql://[::1]:3307/db');
   });
 });

@@ -5,7 +5,7 @@ import { packRows } from './statement-packing.ts';
 describe('rows packed into statements', () => {
   const sizeOf = (size: number): number => size;
 
-  it('keep their order, and stay within both limits', () => {
+  it('keep their order; each statement stays within the limits of rows and of bytes', () => {
     const rows = [1, 2, 3, 4, 5, 6, 1, 1, 1, 1];
     expect(packRows(rows, { maxRows: 3, maxBytes: 9, sizeOf })).to.deep.equal([
       [1, 2, 3],
@@ -15,7 +15,7 @@ describe('rows packed into statements', () => {
     ]);
   });
 
-  it('get one statement for a single row when this row exceeds the limit of bytes', () => {
+  it('have a statement of their own when they exceed the limit of bytes', () => {
     expect(packRows([1, 99, 1], { maxRows: 9, maxBytes: 9, sizeOf })).to.deep.equal([[1], [99], [1]]);
   });
 

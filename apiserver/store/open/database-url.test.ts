@@ -37,7 +37,7 @@ describe('database URLs', () => {
     }
   });
 
-  it('reads the stream to the process that has a SQLite file open, and refuses to open such a database exclusively', async () => {
+  it('reads the owner (a file descriptor or socket) of a SQLite URL, and refuses to open such a URL exclusively', async () => {
     for (const owner of ['fd:4', '/run/homeostat/socket?x'])
       expect(parseDatabaseUrl(`sqlite:./a.db?owner=${owner}`)).to.deep.equal({
         engine: 'sqlite',
@@ -53,12 +53,12 @@ describe('database URLs', () => {
     await absent.close();
   });
 
-  it('opens the owner of a database only for a SQLite file', async () => {
+  it('openDatabaseOwner rejects every URL that is not of a SQLite file', async () => {
     for (const url of ['memory:', 'postgres://u@h/d', 'sqlite:a.db?owner=fd:4'])
       expect(await openDatabaseOwner(url).catch((error: unknown) => error), url).to.be.instanceOf(RangeError);
   });
 
-  it('returns the store of a URL, which is not open yet', async () => {
+  it('openStore returns a store that is not open yet', async () => {
     const store = await openStore('memory:', { clock: systemClock, logger: silentLogger, uuid: randomUUID });
     expect(await store.open()).to.include({ revision: 0 });
     await store.close();

@@ -60,7 +60,7 @@ describe('commits of several writers', () => {
     expect(published).to.deep.equal([1, 4]);
   });
 
-  it('wait for the next commit when the current one has another change of their key, or changes a claim that they change or require', async () => {
+  it('are not merged when they change the same key, or when one changes a claim that the other changes or requires', async () => {
     const requires: readonly RequiredClaim[] = [{ kind, claim: [1, 'v'] }];
     const update: Operation = { op: 'update', key: key('a'), kind, expect: 1, data: bytes('2') };
     const batches: readonly (readonly Operation[])[] = [
@@ -78,7 +78,7 @@ describe('commits of several writers', () => {
     expect(store.names).to.deep.equal(['first', 'a', 'a,b', 'c,d', 'b']);
   });
 
-  it('are tried one by one when one of them is refused, so that only this commit fails', async () => {
+  it('are repeated one by one when the store refuses the merged commit, so that only the refused one fails', async () => {
     const all = ['first', 'a', 'bad', 'c'].map((name) => commits.commit([create(name, '')]));
     const bad = rejectionOf(all[2] ?? Promise.resolve());
     const refused = new StoreError('refused', 'NOT NULL');
@@ -92,7 +92,7 @@ describe('commits of several writers', () => {
     expect((await all[3])?.outcomes).to.deep.equal([{ revision: 3 }]);
   });
 
-  it('all fail when the store fails', async () => {
+  it('all fail when the store fails to write the merged commit', async () => {
     const all = ['first', 'a', 'b'].map((name) => rejectionOf(commits.commit([create(name, '')])));
     const full = new StoreError('full', 'the disk is full');
     await store.end();
@@ -101,7 +101,7 @@ describe('commits of several writers', () => {
     expect(published).to.deep.equal([1]);
   });
 
-  it('resolve in order once their changes have been sent, while the next commit runs', async () => {
+  it('resolve in order after their changes are sent to the other stores, while the next commit runs', async () => {
     const sent: (() => void)[] = [];
     commits = new MergedCommits({ store, onCommitted: () => new Promise((resolve) => sent.push(resolve)) });
     const answered: string[] = [];
@@ -120,7 +120,7 @@ describe('commits of several writers', () => {
     expect(answered).to.deep.equal(['a', 'b']);
   });
 
-  it('have separate commits when they are large', async () => {
+  it('are not merged when they are large', async () => {
     const large = (name: string): readonly Operation[] => [create(name, 'x'.repeat(5 * 1024 * 1024))];
     const all = [[create('first', '')], large('a'), large('b')].map((batch) => commits.commit(batch));
     for (let commit = 0; commit < 3; commit += 1) await store.end();

@@ -77,7 +77,7 @@ describe('the owner of a database', () => {
     return new Promise((resolve) => store.subscribe((upTo) => upTo >= revision && resolve()));
   }
 
-  it('sends creations without reading them, and reads other changes only once for all stores', async () => {
+  it('sends creations without a read of the database, and reads other changes only once for all stores', async () => {
     const [a, b, c] = three();
     const all = received(b, 5);
     await written(a, create('1', 'x'), create('2', 'y'));
@@ -91,13 +91,13 @@ describe('the owner of a database', () => {
     expect((await b.changes(0, 2)).map(({ revision }) => revision)).to.deep.equal([1, 2]);
     expect((await b.changes(1, 2)).map(({ revision }) => revision)).to.deep.equal([2, 3]);
     expect(watched.reads, 'read again').to.equal(1);
-    // After this call, the store has forgotten the changes up to 4, and reads them from the database.
+    // After this call, the store has forgotten the changes up to 4, so the next call reads them from the database.
     await b.changes(4, 1);
     expect((await b.changes(0, 5)).map(readable)).to.deep.equal(changes.map(readable));
     expect(watched.reads).to.equal(2);
   });
 
-  it('passes the notes of changes on to the other stores, and stores none of them', async () => {
+  it('passes the notes of changes to the other stores, and does not write them to the database', async () => {
     const [a, b] = three();
     const all = received(b, 5);
     const note = (value: string): { readonly note: Uint8Array } => ({ note: bytes(value) });
@@ -115,7 +115,7 @@ describe('the owner of a database', () => {
     await late.close();
   });
 
-  it('returns all changes up to the limit, those of the same store and those of other stores', async () => {
+  it('returns the changes of the same store and of other stores, in the order of revisions', async () => {
     const [a, b] = three();
     for (const [at, store] of [a, b, a, b].entries()) await written(store, create(`${at}`, ''));
     for (const after of [0, 1, 2, 3]) {
@@ -194,7 +194,7 @@ describe('the owner of a database', () => {
     expect(sent).to.deep.equal({ slow: 0, fast: 1 });
   });
 
-  it('sends later changes when some could not be read', async () => {
+  it('sends later changes even if it could not read an earlier one', async () => {
     const sent: number[] = [];
     const receivers = new Set([1, 2].map((number) => ({ waitingBytes: 0, sendFrame: () => void sent.push(number) })));
     let isBroken = true;
@@ -225,7 +225,7 @@ describe('the backup of a store whose database has an owner', () => {
     await owner.close();
   });
 
-  it('does not exist for a database in memory', async () => {
+  it('is not available for a database in memory', async () => {
     const owner = await TestOwner.start();
     const store = await owner.open();
     expect(store.backUp).to.equal(undefined);

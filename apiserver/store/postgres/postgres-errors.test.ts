@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 
-/** Returns an error of the driver for a message of the server. The server may use any language. */
+/** Returns the driver's error for an error message of the server. `severity` is in the language of the server. */
 function serverError(code: string, fields: object = {}): Error {
   return Object.assign(new Error('it says'), { code, severity: 'FEHLER', ...fields });
 }
@@ -36,7 +36,7 @@ describe('errors of PostgreSQL', () => {
     expect(storeErrorFrom(error, 'doing').message).to.equal('doing: refused ::1; refused 127.0.0.1');
   });
 
-  it('leaves out the failed row, so that it is not logged', () => {
+  it('omits the failed row from the error, so that its values are not logged', () => {
     const error = storeErrorFrom(
       serverError('23502', { detail: 'Failing row contains (secret)', where: 'secret' }),
       '',

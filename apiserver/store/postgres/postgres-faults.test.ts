@@ -41,7 +41,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('writes, reads and receives hints again by itself after its sessions were ended', async () => {
+  it('writes, reads and notices commits again by itself after the server has ended its sessions', async () => {
     const { store, url } = await server.open(await server.createDatabase());
     const woken: number[] = [];
     const stop = store.subscribe((revision) => woken.push(revision));
@@ -85,7 +85,7 @@ describe('PostgresStore when connections fail', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('writes nothing while another store has the database exclusively, and continues after that', async () => {
+  it('writes nothing while another store has the database open exclusively, and continues after that', async () => {
     const clock = new FakeClock();
     const { store, proxy, directUrl } = await server.openThroughProxy(clock);
     const [a = 0] = await written(store, create('a', '1'));
@@ -106,7 +106,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('still excludes other stores after its connection was lost', async () => {
+  it('excludes other stores again after it has lost its connection, if it is open exclusively', async () => {
     const { store: first, proxy, directUrl } = await server.openThroughProxy();
     await first.close();
     const store = server.store(proxy.url, { exclusive: true });
@@ -150,7 +150,7 @@ describe('PostgresStore when connections fail', () => {
     ['no change at the revision that the store has written', 'DELETE FROM homeostat_log WHERE revision = 1'],
   ];
   for (const [what, change] of setBack) {
-    it(`writes nothing more to a database with ${what}`, async () => {
+    it(`fails all further writes with diverged when the database has ${what}`, async () => {
       const clock = new FakeClock();
       const { store, proxy, directUrl } = await server.openThroughProxy(clock);
       await written(store, create('a', '1'));
@@ -168,7 +168,7 @@ describe('PostgresStore when connections fail', () => {
     });
   }
 
-  it('continues after other replicas have written changes and compacted them', async () => {
+  it('continues after other replicas have written and compacted changes while it was disconnected', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     await written(store, create('a', '1'));
     proxy.down();

@@ -31,7 +31,7 @@ describe('PostgresStore with several servers', () => {
   const sockets = new Set<Socket>();
 
   after(async () => {
-    // The servers close first, so that no connection arrives after the others were destroyed.
+    // The servers stop listening first, so that no connection arrives after the open sockets are destroyed.
     const closed = fakes.map((fake) => new Promise((resolve) => fake.close(resolve)));
     for (const socket of sockets) socket.destroy();
     await Promise.all(closed);

@@ -14,7 +14,7 @@ import { create, kind, rejectionOf, scanned, written } from '../store-operations
 describe('PostgresStore when it is opened', () => {
   const server = PostgresTestServer.use();
 
-  it('does not open exclusively, and names the sessions of other stores, until these are closed', async () => {
+  it('refuses to open exclusively while other stores are open, and names their sessions', async () => {
     const { stores, url } = await server.openSeveral(2);
     const error = await rejectionOf(server.store(url, { exclusive: true }).open());
     expect(error).to.include({ name: 'StoreError', code: 'locked' });
@@ -30,7 +30,7 @@ describe('PostgresStore when it is opened', () => {
     await alone.close();
   });
 
-  it('does not open while another store has the database exclusively, and names its session [slow]', async () => {
+  it('refuses to open while another store is open exclusively, and names the session of that store [slow]', async () => {
     const url = await server.createSchema();
     const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
     const alone = await openStore(url, environment, { exclusive: true });
@@ -53,7 +53,7 @@ describe('PostgresStore when it is opened', () => {
     await other.store.close();
   });
 
-  it('creates its tables once when several processes start at the same time, and opens in all of them', async () => {
+  it('creates its tables once when four stores open at the same time, and all four stores open', async () => {
     const url = await server.createDatabase();
     const stores = Array.from({ length: 4 }, () => server.store(url));
     const opened = await Promise.all(stores.map((store) => store.open()));
@@ -74,7 +74,7 @@ describe('PostgresStore when it is opened', () => {
     await next.close();
   });
 
-  it('upgrades the tables after the running writes of older programs', async () => {
+  it('waits for running writes of older programs before it upgrades the tables', async () => {
     const { store, url } = await server.open();
     await store.close();
     await runOn(url, `DROP TABLE homeostat_indexes; UPDATE homeostat_meta SET value = '1' WHERE name = 'schema'`);
@@ -120,7 +120,7 @@ describe('PostgresStore when it is opened', () => {
     }
   });
 
-  it('waits for a server that does not listen; the error then names the server, but never the password', async () => {
+  it('waits 5 s for a server that does not listen, then fails with an error that names the server, but never the password', async () => {
     const clock = new FakeClock();
     const store = createPostgresStore({ url: 'postgres://me:secret@127.0.0.1:1/data', clock, uuid: randomUUID });
     let error: unknown;
@@ -145,7 +145,7 @@ describe('PostgresStore when it is opened', () => {
     expect(String(error)).to.include('no_such_database');
   });
 
-  it('opens only once, and can be closed without having been opened', async () => {
+  it('rejects a second call of open, and can be closed without having been opened', async () => {
     const { store, url } = await server.open();
     expect(await rejectionOf(store.open())).to.include({ code: 'closed' });
     await store.close();

@@ -28,8 +28,8 @@ async function writeObject(store: Store, name: string, writes: number): Promise<
 }
 
 /**
- * Reads changes without a pause, each time those after the latest revision that it has read. Ends when a read that
- * began after `isOver` became true returns nothing.
+ * Repeatedly reads the changes after the latest revision that it has read. Ends when a read that began after `isOver`
+ * became true returns nothing.
  */
 async function follow(store: Store, isOver: () => boolean): Promise<number[]> {
   const seen: number[] = [];
@@ -54,14 +54,14 @@ async function writeAndFollow(stores: readonly Store[]): Promise<Followed> {
   return { acknowledged, seen: await Promise.all(reading) };
 }
 
-/** A trigger that delays every fourth commit after its revisions are assigned, as a busy disk does. */
+/** A trigger that delays the commit of every fourth revision after the revision is assigned, as a busy disk does. */
 const slowCommits = `CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql
     AS 'BEGIN IF NEW.revision % 4 = 0 THEN PERFORM pg_sleep(0.004); END IF; RETURN NULL; END';
   CREATE TRIGGER take_time AFTER INSERT ON homeostat_log FOR EACH ROW EXECUTE FUNCTION take_time()`;
 
 /**
- * SQL that makes the store take revisions from a sequence, without a lock. Then they are in the order of allocation,
- * and not in the order of commits.
+ * SQL that makes the store take revisions from a sequence, without a lock. The revisions are then in the order of
+ * allocation, and not in the order of commits.
  */
 const sequenceForCounter = `DROP TABLE homeostat_counter;
   CREATE SEQUENCE homeostat_allocated;
@@ -121,7 +121,7 @@ describe('the order of changes on PostgreSQL', () => {
     await closeAll(stores);
   });
 
-  it('is kept during compactions: a reader gets each change, or an error [slow]', async () => {
+  it('is kept during compactions: a reader receives each change, or a CompactedError [slow]', async () => {
     const { stores } = await server.openSeveral(4);
     const [writer, reader, ...compactors] = stores;
     if (!writer || !reader) throw new Error('four were opened');

@@ -56,7 +56,7 @@ describe('parsePostgresUrl', () => {
     ['postgres://a,b/db?target_session_attrs=primary', 'primary'],
     ['postgres://a/db?target_session_attrs=read-write', 'read-write'],
   ] as const) {
-    it(`accepts sessions with the attributes ${attributes} for ${url}`, () => {
+    it(`reads ${url} with target_session_attrs ${attributes}`, () => {
       expect(parsePostgresUrl(url).attributes).to.equal(attributes);
     });
   }
@@ -82,7 +82,7 @@ describe('parsePostgresUrl', () => {
     // A slash that is not encoded ends the authority, so the rest of the password is in the path.
     ['postgres://u:1/secret@a,b/x', 'percent-encode'],
   ] as const) {
-    it(`refuses ${url} with a message that contains no part of it`, () => {
+    it(`refuses ${url} with a message that does not contain the password`, () => {
       const message = new RegExp(`^(?!.*secret).*${reason}`);
       expect(() => parsePostgresUrl(url)).to.throw(RangeError, message);
     });

@@ -41,7 +41,7 @@ describe('the plan of a batch', () => {
     expect(taken).to.deep.equal([{ ...row, key: key('a') }]);
   });
 
-  it('writes only operations with the generation of the kind, or without a generation', () => {
+  it('writes only operations that have the current generation of their kind, or no generation', () => {
     const batch = [
       { ...create('a', '', [claim]), generation: 3 },
       { ...create('b', '', [claim]), generation: 4 },
@@ -60,7 +60,7 @@ describe('the plan of a batch', () => {
     expect(taken).to.deep.equal([{ ...row, key: key('b') }]);
   });
 
-  it('does not change a claim whose holder is the same in the end', () => {
+  it('does not change a claim that an operation removes and adds again', () => {
     const again = update('a', 3, { add: [claim], remove: [claim] });
     const { dropped, taken } = planBatch([again], state({ a: 3 }, 'a'));
     expect([dropped, taken]).to.deep.equal([[], []]);
@@ -80,7 +80,7 @@ describe('the plan of a batch', () => {
     expect(claims).to.deep.equal([row]);
   });
 
-  it('reads generations only for kinds whose operations have one', () => {
+  it('reads generations only of kinds whose operations have a generation', () => {
     const batch = [
       { ...create('a', ''), generation: 1 },
       { ...create('b', ''), generation: 1 },

@@ -77,7 +77,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([9, 3, 4]);
   });
 
-  it('runs a source while there are listeners, polls when the source requests it, and waits for the end of the source', async () => {
+  it('starts its source for the first listener, polls when the source requests it, and closes only after the source has closed', async () => {
     const events: string[] = [];
     let end = (): void => undefined;
     let source: Pick<ChangeSubscription, 'notice' | 'look'> | undefined;
@@ -106,7 +106,7 @@ describe('ChangeSubscription', () => {
     expect([events, looks.length]).to.deep.equal([['start', 'closed'], 2]);
   });
 
-  it('continues after a failure, more slowly', async () => {
+  it('polls less often after a failed read, and continues', async () => {
     listen();
     failure = new Error('lost');
     await clock.advance(2000);

@@ -57,7 +57,7 @@ describe('ConnectionLink', () => {
     expect(attempts).to.deep.equal([0]);
   });
 
-  it('opens when the server has started, and waits up to 5 s for this', async () => {
+  it('waits up to 5 s until the server has started, and then opens or fails', async () => {
     mayPass = () => true;
     failure = new StoreError('io', 'starting');
     const opening = link.open();
@@ -71,7 +71,7 @@ describe('ConnectionLink', () => {
     expect(await refused).to.include({ code: 'io', message: 'cannot connect to the database: starting' });
   });
 
-  it('opens even if the first attempt takes longer than users wait', async () => {
+  it('opens even if the first attempt to connect takes a minute', async () => {
     let finish = (): void => undefined;
     const migrated = new Promise<void>((resolve) => (finish = resolve));
     const connect = (): Promise<FakeConnection> => migrated.then(() => new FakeConnection());
@@ -83,7 +83,7 @@ describe('ConnectionLink', () => {
     await slow.close();
   });
 
-  it('is broken after a lasting error, and rejects for all users with this error', async () => {
+  it('rejects all calls with the same error after a permanent error', async () => {
     (await link.open()).isLost = true;
     mayPass = ({ code }) => code !== 'newer';
     failure = new StoreError('newer', 'upgraded');
@@ -108,7 +108,7 @@ describe('ConnectionLink', () => {
     await eager.close();
   });
 
-  it('ends its connection after a reset, and uses another one', async () => {
+  it('reset ends the current connection, and the next call of get returns another one', async () => {
     const first = await link.open();
     link.reset();
     expect([first.isEnded, (await link.get()) === first]).to.deep.equal([true, false]);
@@ -139,7 +139,7 @@ describe('ConnectionLink', () => {
     expect((await link.get()).isLost).to.equal(false);
   });
 
-  it('lets callers wait up to 5 s after the loss, and then fails immediately', async () => {
+  it('lets callers wait up to 5 s after the loss of the connection, and rejects later calls immediately', async () => {
     (await link.open()).isLost = true;
     failure = new StoreError('io', 'gone');
     let isOver = false;

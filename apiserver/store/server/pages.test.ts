@@ -8,7 +8,7 @@ const row = (key: string): Row => ({ key, revision: 1, data: new Uint8Array() })
 const change = (revision: number): Change => ({ revision, op: 'create', key: '', kind: 1, data: new Uint8Array() });
 
 describe('pages of a database', () => {
-  it('are the last page when they have reached neither limit', () => {
+  it('are the last page when they reach neither the limit of rows nor that of bytes', () => {
     const limits = { maxRows: 2, maxBytes: 10 };
     expect(pageOf([1], 9, limits)).to.deep.equal({ items: [1], isLast: true });
     expect(pageOf([1, 2], 2, limits).isLast).to.equal(false);

@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ verb: fc.constant('compact' as const), rows: fc.integer({ min: 1, max: 6 }) }) },
 );
 
-/** A database in memory, on which a test makes steps, among them restarts. */
+/** A database in memory on which a test writes, copies the present objects, restarts and compacts. */
 class Restarts {
   readonly database: SqlDatabase;
   readonly #names = new Map<number, number>();
@@ -84,7 +84,7 @@ function kindOf(name: number): number {
 }
 
 describe('the copy of the present objects', () => {
-  it('gives a restart the same objects as a read of all rows, whatever was written and compacted after the copy [slow]', async () => {
+  it('gives a restart the same objects as all rows do, whatever was written and compacted after the copy [slow]', async () => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const restarts = new Restarts(await connect(undefined));
       for (const each of steps) restarts.take(each);
@@ -113,7 +113,7 @@ describe('the copy of the present objects', () => {
     ['of another kind', 'UPDATE present SET kind = kind + 7'],
     ['of another database', `UPDATE history SET key = key || '-of-another'`],
   ] as const) {
-    it(`is ignored when it is a copy ${damage}`, async () => {
+    it(`is ignored by a restart when it is a copy ${damage}`, async () => {
       const restarts = new Restarts(await connect(undefined));
       for (let name = 0; name < 8; name += 1) restarts.take({ verb: 'write', name, isDelete: false });
       restarts.take({ verb: 'copy' });

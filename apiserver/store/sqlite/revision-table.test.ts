@@ -55,7 +55,7 @@ describe('RevisionTable', () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  it('finds, among equal hashes, the revision that passes the test, or none', () => {
+  it('finds a revision that has the hash and passes the test, or returns 0', () => {
     const table = new RevisionTable();
     for (let revision = 1; revision <= 20; revision += 1) table.add(7, revision);
     expect(table.find(7, (revision) => revision > 12)).to.be.above(12);

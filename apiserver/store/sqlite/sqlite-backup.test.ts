@@ -10,7 +10,7 @@ import { sqliteSchema } from './sqlite-schema.ts';
 import { createSqliteStore, type SqliteStore } from './sqlite-store.ts';
 import { bytes, create, key, kind, rejectionOf, scanned, text, written } from '../store-operations.fixture.ts';
 
-/** The data of an object. They are so large that the copy takes several steps. */
+/** The data of an object: so large that the copy of 500 objects takes several steps. */
 const large = 'x'.repeat(20_000);
 
 describe('a backup of SQLite', () => {
@@ -42,7 +42,7 @@ describe('a backup of SQLite', () => {
     }
   }
 
-  it('has every write that was acknowledged before it began; it has a later write only if it has all writes before that one', async () => {
+  it('contains every write that was acknowledged before it began, and later writes without gaps', async () => {
     for (let at = 0; at < 500; at += 1) await written(store, create(`before-${at}`, large));
     let isOver = false;
     let acknowledged = 0;
@@ -83,7 +83,7 @@ describe('a backup of SQLite', () => {
     });
   });
 
-  it('has no replaced states in its new history [slow]', async () => {
+  it('contains the current state of each object, and no deleted object [slow]', async () => {
     const [first = 0] = await written(store, create('changed', 'one'), create('deleted', 'gone'));
     const target = { key: key('changed'), kind };
     await written(store, { op: 'update', ...target, expect: first, data: bytes('two') });
@@ -96,7 +96,7 @@ describe('a backup of SQLite', () => {
     });
   });
 
-  it('does not replace a file, and is removed by the next start when its process was killed', async () => {
+  it('fails with locked while a file of a backup exists; the next start of the store deletes the file', async () => {
     writeFileSync(`${path}-backup`, 'half');
     expect(await rejectionOf(store.backUp?.() ?? Promise.resolve())).to.include({ code: 'locked' });
     expect(existsSync(`${path}-backup`), 'the file of another backup').to.equal(true);
@@ -132,7 +132,7 @@ describe('a backup of SQLite', () => {
     expect(statSync(copyPath).mode & 0o777).to.equal(0o600);
   });
 
-  it('does not exist for a database in memory', () => {
+  it('is not available for a database in memory', () => {
     expect(createSqliteStore({ memory: true }).backUp).to.equal(undefined);
   });
 });

@@ -35,7 +35,7 @@ describe('SQLite bindings', () => {
   });
 });
 
-describe('a failing medium', () => {
+describe('SQLite on a failing disk', () => {
   it('rejects a batch with full when there is no space, writes nothing of it, and continues when there is space again', async () => {
     const database = await connect(undefined);
     const committer = new SqliteCommitter(database, [1, 2]);
@@ -50,7 +50,7 @@ describe('a failing medium', () => {
     database.close();
   });
 
-  it('reports different codes for read-only media, constraints and other errors', async () => {
+  it('reports readOnly for a read-only database, and refused for a violated constraint or an unknown error', async () => {
     const database = await connect(undefined);
     const insert = database.prepare('INSERT INTO number (id, name) VALUES (?, ?)');
     expect(storeErrorFrom(thrownBy(() => insert.run(2, null)))).to.include({ code: 'refused' });

@@ -129,7 +129,7 @@ describe('migration of a database of version 1', () => {
     await store.close();
   });
 
-  it('writes, compacts and restarts after a migration as with any other database', async () => {
+  it('lets the store write, compact and restart afterwards as with any other database', async () => {
     const path = join(directory, 'continued.db');
     writeFileSync(path, versionOneFile());
     await withStore(path, async (store) => {

@@ -142,7 +142,7 @@ describe('SqliteStore', () => {
     ['one kind', 1],
     ['all kinds', undefined],
   ] as const) {
-    it(`scans the objects of ${name} as they were when the scan began, however they change and are compacted`, async () => {
+    it(`scans the objects of ${name} as they were when the scan began, even if they change and are compacted meanwhile`, async () => {
       const { store } = await openFile(freshPath());
       const names = Array.from({ length: 2500 }, (_, at) => `n${at}`).sort();
       const revisions = await written(store, ...names.map((each) => create(each, 'before')));
@@ -163,7 +163,7 @@ describe('SqliteStore', () => {
     });
   }
 
-  it('keeps the parts of a kind, in the order of their last revisions, until a new history starts', async () => {
+  it('stores the kept data of a kind in parts, in the order of their last revisions, until a new history starts', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const kept = store.kept!;
@@ -187,7 +187,7 @@ describe('SqliteStore', () => {
     await reopened.store.close();
   });
 
-  it('drops many parts of a kind in several transactions, between which it commits', async () => {
+  it('deletes many parts of kept data in several transactions, and commits other writes between them', async () => {
     const { store } = await openFile(freshPath());
     const kept = store.kept!;
     const persons = { number: 1, group: 'example.com', plural: 'persons' };
@@ -202,7 +202,7 @@ describe('SqliteStore', () => {
     await store.close();
   });
 
-  it('scans objects that are far apart, close together and out of order alike', async () => {
+  it('scans the objects of a kind in the order of their revisions, even if other revisions lie between them', async () => {
     const { store } = await openFile(freshPath());
     const names = Array.from({ length: 60 }, (_, at) => `n-${(at * 37) % 60}`);
     const revisions = new Map<string, number>();
@@ -226,7 +226,7 @@ describe('SqliteStore', () => {
     await store.close();
   });
 
-  it('opens only once, and can be closed without having been opened', async () => {
+  it('rejects a second call of open, and can be closed without having been opened', async () => {
     const { store } = await openFile(freshPath());
     const error = await store.open().catch((reason: unknown) => reason);
     expect(error).to.include({ code: 'closed' });

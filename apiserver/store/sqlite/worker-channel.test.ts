@@ -22,7 +22,7 @@ describe('WorkerChannel', () => {
     expect(await channel.call('pragmas', {}).catch(reason)).to.include({ code: 'crashed' });
   });
 
-  it('passes on the message of the worker’s error', async () => {
+  it('rejects with the message of the error that the worker has thrown', async () => {
     const channel = new WorkerChannel(worker(`parentPort.on('message', () => { throw new Error('out of luck'); })`));
     const error = await channel.call('pragmas', {}).catch(reason);
     expect(error).to.include({ code: 'crashed' });

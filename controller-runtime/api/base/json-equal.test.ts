@@ -6,7 +6,7 @@ import { deepEqual } from './json-equal.ts';
 const json = fc.jsonValue({ maxDepth: 4 }).map((value): unknown => JSON.parse(JSON.stringify(value)));
 
 describe('deepEqual', () => {
-  it('treats a copy as equal, also when its keys are in another order', () => {
+  it('treats a copy as equal, even if its keys are in another order', () => {
     const reversed = (value: unknown): unknown => {
       if (typeof value !== 'object' || value === null) return value;
       if (Array.isArray(value)) return value.map(reversed);

@@ -16,7 +16,7 @@ describe('LruCache', () => {
     expect(cache.get('b')).to.equal(undefined);
   });
 
-  it('keeps to its maximum size; a value that is too large is not kept, but the earlier value of its key is removed', () => {
+  it('stays within its maximum size: it does not store a value that is too large, and removes the old value of that key', () => {
     const cache = new LruCache<string, string>({ maxSize: 10, sizeOf: ({ length }, key) => length + key.length });
     cache.set('a', 'xxxx');
     cache.set('b', 'xxxx');

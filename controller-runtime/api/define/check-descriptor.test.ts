@@ -115,7 +115,7 @@ describe('checkDescriptor', () => {
     });
   }
 
-  it('refuses the group of a plugin’s model unless it is the plugin’s group or a subdomain of it [spec 2.1-group-owned]', () => {
+  it('refuses a group of a plugin’s model that is neither the plugin’s group nor a subdomain of it [spec 2.1-group-owned]', () => {
     for (const ownGroup of ['people.example.com', 'example.com']) expect(() => check({}, { ownGroup })).not.to.throw();
     for (const ownGroup of ['other.example.com', 'ple.example.com', 'eople.example.com']) {
       expect(errorOf(() => check({}, { ownGroup })).rule).to.include(`own group ${ownGroup}`);
@@ -133,7 +133,7 @@ describe('checkDescriptor', () => {
     expect(errorOf(() => check({ group: 'A' }, { reservedAllowed: true })).attribute).to.equal('group');
   });
 
-  it('refuses duplicate index names, the names of default indexes, and a value that is not an index [spec 2.8-name-unique, 2.8-defaults-not-again]', () => {
+  it('refuses duplicate index names, the names of default indexes, and invalid options of an index [spec 2.8-name-unique, 2.8-defaults-not-again]', () => {
     const indexFunc = simpleAttribute(person, () => 'x');
     const spec = { name: 'spec.name', order: 'ASC', unique: false, indexFunc };
     expect(errorOf(() => check({ indexes: [spec, spec] })).message).to.include('index spec.name: is declared twice');
@@ -153,7 +153,7 @@ describe('checkDescriptor', () => {
     expect(errorOf(() => check({ indexes: [{ ...spec, indexFunc: () => 'x' }] })).rule).to.include('simpleAttribute');
   });
 
-  it('refuses unknown keys of an index, names that no field selector can have, and metadata.namespace', () => {
+  it('refuses unknown keys of an index, index names that no field selector can contain, and metadata.namespace', () => {
     const indexFunc = simpleAttribute(person, () => 'x');
     const spec = { name: 'spec.name', order: 'ASC', unique: false, indexFunc };
     const misspelt = errorOf(() => check({ indexes: [{ ...spec, uniqe: true }] }));
@@ -210,7 +210,7 @@ describe('checkDescriptor', () => {
     for (const field of fine) expect(() => check(withField(field)), JSON.stringify(field)).not.to.throw();
   });
 
-  it('refuses references and patterns that are not texts, and references that are not local, unresolved or circular', () => {
+  it('refuses references and patterns that are not strings, and references that are remote, unresolved or circular', () => {
     const rules = [
       [{ $ref: 'https://example.com/schema.json' }, 'is not local'],
       [{ $ref: '#/components/schemas/Nobody' }, '"Nobody"'],

@@ -206,7 +206,7 @@ describe('defineModel', () => {
     });
   }
 
-  it('refuses a schema that contains itself, is too deep, or would become endless when its references are resolved [slow]', () => {
+  it('refuses a schema that contains itself, is nested too deeply, or expands to more than 100,000 schemas [slow]', () => {
     const cyclic: { type: string; properties: Record<string, unknown> } = { type: 'object', properties: {} };
     cyclic.properties['self'] = cyclic;
     expect(() => specOf(cyclic)).to.throw(ModelError, /field\.self: the schema contains itself/);
@@ -272,7 +272,7 @@ describe('defineModel', () => {
     expect(() => model(schema, ['metadata.name'])).to.throw(ModelError, /index metadata\.name/);
   });
 
-  it('resolves references, maps and arrays along a path', () => {
+  it('follows references, maps and arrays along the path of an index', () => {
     const schema = {
       type: 'object',
       $defs: { Port: { type: 'object', properties: { number: { type: 'integer' } } } },

@@ -49,26 +49,34 @@ describe('defineVersions', () => {
 
   const broken: readonly (readonly [what: string, versions: readonly ModelVersion[], rule: string])[] = [
     ['the same version twice', [{ model: thing('v2') }], 'must each have a different version'],
-    ['another plural', [{ model: thing('v1', { plural: 'stuff' }) }], 'v1 must have the plural "things", as v2 has'],
-    ['another scope', [{ model: thing('v1', { scope: 'Namespaced' }) }], 'v1 must have the scope "Cluster", as v2 has'],
     [
-      'versions of its own',
+      'a version with another plural',
+      [{ model: thing('v1', { plural: 'stuff' }) }],
+      'v1 must have the plural "things", as v2 has',
+    ],
+    [
+      'a version with another scope',
+      [{ model: thing('v1', { scope: 'Namespaced' }) }],
+      'v1 must have the scope "Cluster", as v2 has',
+    ],
+    [
+      'a version with versions of its own',
       [{ model: defineVersions(thing('v1'), [{ model: thing('v1beta1') }]) }],
       'v1 must not have versions of its own',
     ],
     [
-      'indexes',
+      'a version with indexes',
       [{ model: { ...thing('v1'), indexes: descriptorOf(indexed()).indexes } }],
       'v1 must not declare indexes: the indexes of v2 apply to all versions',
     ],
     [
-      'one function of two',
+      'a version with only one conversion function',
       [{ model: thing('v1'), toStorage: convert.toStorage }],
       'v1 must have both functions toStorage and fromStorage, or neither',
     ],
   ];
   for (const [what, versions, rule] of broken) {
-    it(`a kind with several versions is refused at registration for ${what}`, () => {
+    it(`a kind with ${what} is refused at registration`, () => {
       const kind = { ...thing('v2'), versions };
       expect(() => checkDescriptor(kind, rules)).to.throw(ModelError, `versions: ${rule}`);
     });

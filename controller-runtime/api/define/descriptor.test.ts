@@ -170,7 +170,7 @@ describe('descriptorOf', () => {
 
   it('refuses a class that does not extend AbstractExtension, and names it [spec 1-step-extends, 2.1-extends]', () => {
     class Loose {}
-    // @ts-expect-error the compiler refuses it, too
+    // @ts-expect-error the compiler refuses the class, too
     expect(() => descriptorOf(Loose)).to.throw(ModelError, 'the class Loose must extend AbstractExtension');
   });
 
@@ -218,7 +218,7 @@ describe('descriptorOf', () => {
     });
   }
 
-  it('refuses a field of the envelope, and decorators on members that are not fields of an object [spec 2.2-author-defines]', () => {
+  it('refuses a field of the envelope, a static field, and decorators compiled with experimentalDecorators [spec 2.2-author-defines]', () => {
     @GVK(names)
     class Thing extends AbstractExtension {
       @Schema({ type: 'string' }) override kind = 'Thing';

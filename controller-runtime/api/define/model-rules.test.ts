@@ -15,7 +15,7 @@ describe('rules of models', () => {
     expect(components['Rule']?.['x-kubernetes-validations']).to.deep.equal(rules);
   });
 
-  it('the rules of a model come after the rules that its schema has already', () => {
+  it('the rules of a model come after the rules that the schema already has', () => {
     const own = { ...schema, 'x-kubernetes-validations': [{ rule: 'true' }] };
     const { components } = defineModel({ ...options, schema: own, rules });
     expect(components['Rule']?.['x-kubernetes-validations']).to.deep.equal([{ rule: 'true' }, ...rules]);

@@ -76,7 +76,7 @@ describe('validateMetadata', () => {
     ]);
   });
 
-  it('refuses the finalizers orphan and foregroundDeletion on one object', () => {
+  it('refuses an object with both finalizers orphan and foregroundDeletion', () => {
     const [cause] = validateMetadata({ name: 'a', finalizers: ['orphan', 'foregroundDeletion'] }, cluster);
     expect(cause?.message).to.contain('cannot be both set');
   });

@@ -68,7 +68,7 @@ const typebox = defineModel({
   indexes: ['spec.name', 'spec.tags', 'spec.limits.cpu', { path: 'spec.age', order: 'DESC' }, 'status.greeting'],
 });
 
-/** Declares a model and checks its names, as a registration does. */
+/** Returns a function that declares a model and checks its names, as a registration does. */
 const checkable =
   <const S extends object>(options: ModelOptions<S, 'Cluster'>) =>
   (): void =>
@@ -84,7 +84,7 @@ describe('types of models', () => {
     expect(plain.components).to.deep.equal(typebox.components);
   });
 
-  it('the objects and runs of Namespaced models have a namespace of type string', () => {
+  it('the objects of Namespaced models have a namespace of type string', () => {
     const desk = defineModel({
       gvk: 'people.example.com/v1alpha1/Desk',
       plural: 'desks',
@@ -113,13 +113,13 @@ describe('types of models', () => {
       type: 'object',
       properties: { spec: { ...spec, properties: { name: { type: 'string', maxLenght: 9 } } } },
     } as const;
-    // @ts-expect-error -- maxLenght is no keyword, however deep it stands
+    // @ts-expect-error -- maxLenght is not a keyword, at any depth
     expect(() => defineModel({ ...names, schema: misspelt })).to.throw('did you mean "maxLength"?');
     const inItems = {
       type: 'object',
       properties: { tags: { type: 'array', items: { type: 'string', patern: 'x' } } },
     } as const;
-    // @ts-expect-error -- nor below items
+    // @ts-expect-error -- patern is not a keyword, and items are checked, too
     expect(() => defineModel({ ...names, schema: inItems })).to.throw('did you mean "pattern"?');
   });
 
@@ -135,7 +135,7 @@ describe('types of models', () => {
     expect(isExactly<FromSchema<typeof tree>, { readonly name: string; readonly next?: unknown }>(true)).to.equal(true);
   });
 
-  it('refuse wrong paths of indexes at compile time, and defineModel refuses them at run time', () => {
+  it('the compiler and defineModel refuse a wrong path of an index', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { slug: { type: 'string' } } } },
@@ -148,7 +148,7 @@ describe('types of models', () => {
     expect(defineModel({ ...names, indexes: ['spec.slug'] }).indexes).to.have.length(1);
   });
 
-  it('give the parameter of an index function the type of objects of the model, both for a class and for a descriptor', () => {
+  it('the parameter of an index function has the type of the objects of the model, for a class and for a descriptor', () => {
     const byClass = simpleAttribute(Person, (person) => person.spec.name);
     const byDescriptor = multiValueAttribute(plain, (person) => person.spec.tags);
     // @ts-expect-error the class has no such field
@@ -158,7 +158,7 @@ describe('types of models', () => {
     expect([byClass.multiValued, byDescriptor.multiValued]).to.deep.equal([false, true]);
   });
 
-  it('allow any path when the compiler does not know the schema', () => {
+  it('the compiler allows an index on any path when it does not know the schema', () => {
     const schema: object = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } },

@@ -81,7 +81,7 @@ describe('the checks of names', () => {
 });
 
 describe('generateName', () => {
-  it('cuts the prefix to 58 characters and adds 5 characters of the alphabet', () => {
+  it('cuts the prefix to 58 characters and appends 5 characters of the alphabet for generated names', () => {
     const name = generateName('g'.repeat(100), () => 0.5);
     expect(name).to.match(/^g{58}[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });

@@ -76,7 +76,7 @@ describe('applyJsonPatch', () => {
     expect(errorOf(() => applyJsonPatch({}, { op: 'add' })).code).to.equal(400);
   });
 
-  it('does not change the target when the patch succeeds, nor when it fails', () => {
+  it('does not change the target, whether the patch succeeds or fails', () => {
     const target = { list: [1, 2], nested: { a: 1 } };
     const before = structuredClone(target);
     const change = { op: 'add', path: '/nested/b', value: { c: 1 } };
@@ -86,7 +86,7 @@ describe('applyJsonPatch', () => {
     expect(target).to.deep.equal(before);
   });
 
-  it('resolves the target of a move after it has removed the value', () => {
+  it('removes the value of a move before it resolves the target path', () => {
     const list = [{ n: 0 }, { n: 1 }, { n: 2 }];
     expect(applyJsonPatch(list, [{ op: 'move', from: '/0', path: '/1/moved' }])).to.deep.equal([
       { n: 1 },
@@ -143,7 +143,7 @@ describe('applyJsonPatch', () => {
     );
   });
 
-  it('stops a patch whose copies double a value again and again', () => {
+  it('refuses with 413 a patch whose copies repeatedly double the document', () => {
     const patch = Array.from({ length: 100 }, (_, index) => ({ op: 'copy', from: '', path: `/a${index}` }));
     expect(errorOf(() => applyJsonPatch({ a: 'x'.repeat(100) }, patch)).code).to.equal(413);
   });
@@ -168,7 +168,7 @@ describe('applyJsonPatch', () => {
     }
   });
 
-  it('stops a patch that repeatedly shifts the elements of a large array, but not a patch that appends to the array', () => {
+  it('refuses with 413 a patch that repeatedly shifts the elements of a large array, but accepts one that appends to it', () => {
     const document = { list: Array.from({ length: 100_000 }, () => 0) };
     const shift = { op: 'move', from: '/list/0', path: '/list/1' };
     expect(
@@ -195,7 +195,7 @@ describe('applyJsonPatch', () => {
     expect(applyJsonPatch(document, patch)).to.have.property('b').with.lengthOf(200_000);
   });
 
-  it('visits at most a million nodes: for values that are compared, copied, shifted or moved to a deeper level, and for pointers', () => {
+  it('refuses with 413 a patch that visits more than a million nodes to compare, copy, shift, move or resolve pointers', () => {
     const large = Array.from({ length: 200_000 }, () => 0);
     const document = {
       a: large,
@@ -226,7 +226,7 @@ describe('applyJsonPatch', () => {
     expect(applyJsonPatch(document, [...deeper, ...deeper])).to.deep.equal(document);
   });
 
-  it('refuses a pointer with more segments than a document has levels', () => {
+  it('refuses a pointer with more segments than a document may have levels', () => {
     const path = '/a'.repeat(1_000_000);
     expect(refusalOf({ a: 1 }, { op: 'test', path, value: 1 }).code).to.equal(422);
     expect(refusalOf({ a: 1 }, { op: 'add', path, value: 1 }).code).to.equal(422);

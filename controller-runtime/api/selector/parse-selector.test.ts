@@ -191,7 +191,7 @@ describe('parseFieldSelector', () => {
     expect(messageOf(() => parseFieldSelector('spec.age < 5'))).to.contain('found "<" at character 10');
   });
 
-  it('accepts every escaped text that Kubernetes accepts, unless it contains parentheses or white space, which have a meaning here', () => {
+  it('accepts every recorded escaped value of Kubernetes that neither starts with a parenthesis nor has outer white space', () => {
     const others = fieldVectors.escape.filter(({ raw }) => raw.trim() === raw && !raw.startsWith('('));
     expect(others).to.have.length.above(0);
     for (const { raw, escaped } of others) {

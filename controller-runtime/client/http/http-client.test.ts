@@ -94,7 +94,7 @@ describe('createClient', () => {
       expect(lastRequest()?.body).to.deep.equal(operations);
     });
 
-    it('sends only the status, with uid and resourceVersion as preconditions', async () => {
+    it('updateStatus sends only the status, with uid and resourceVersion as preconditions', async () => {
       const known = createClient(server.url, { clock, models: [Person] });
       server.answer({ body: person('alice', '6') });
       await known.updateStatus(person('alice', '5'), { greeting: 'hi' });
@@ -138,7 +138,7 @@ describe('createClient', () => {
     });
   });
 
-  describe('models by apiVersion and kind', () => {
+  describe('the look-up of models by apiVersion and kind', () => {
     const discovery = {
       kind: 'APIResourceList',
       resources: [
@@ -329,7 +329,7 @@ describe('createClient', () => {
       expect(server.requests).to.have.length(11);
     });
 
-    it('the request is not retried again after the signal has aborted', async () => {
+    it('the request is not retried after the signal has aborted', async () => {
       server.answer(refusal);
       const caller = new AbortController();
       const failure = failureOf(client.get(Person, 'alice', { signal: caller.signal }));

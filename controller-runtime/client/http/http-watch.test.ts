@@ -87,7 +87,7 @@ describe('watch over HTTP', () => {
     await stream.opened;
   });
 
-  it('always requests bookmarks, and yields them only if allowed', async () => {
+  it('always requests bookmarks, but yields them only if allowBookmarks is true', async () => {
     const first = server.stream();
     const without = collect({ resourceVersion: '4', labelSelector: 'a=b' });
     const query = await opened(first);
@@ -167,7 +167,7 @@ describe('watch over HTTP', () => {
     expect((await opened(second)).get('resourceVersion')).to.equal('4');
   });
 
-  it('waits 800 ms, doubled by each failure up to 30 s, and starts again at 800 ms after two quiet minutes', async () => {
+  it('waits 800 ms, doubled by each failure up to 30 s, and starts again at 800 ms after two minutes without a failure', async () => {
     for (let answer = 0; answer < 7; answer += 1) server.answer({ status: 500 });
     const [hasty, calm, last] = [server.stream(), server.stream(), server.stream()];
     const seen = collect({ resourceVersion: '4' });
@@ -188,7 +188,7 @@ describe('watch over HTTP', () => {
     await last.opened;
   });
 
-  it('waits as long as a 429 requests', async () => {
+  it('waits for the time in the Retry-After of a response 429', async () => {
     server.answer({ status: 429, headers: { 'retry-after': '5' } });
     const stream = server.stream();
     collect({ resourceVersion: '4' });
@@ -266,7 +266,7 @@ describe('watch over HTTP', () => {
     expect(isExpired(seen.failure)).to.equal(true);
   });
 
-  it('rejects with an error for which a retry is pointless', async () => {
+  it('rejects with an error that a retry cannot cure, such as Forbidden', async () => {
     server.answer({ status: 403 });
     const seen = collect({ resourceVersion: '4' });
     await eventually(() => seen.done);
@@ -286,7 +286,7 @@ describe('watch over HTTP', () => {
     });
   });
 
-  it('begins at the current revision, without the present objects, when the options exclude them', async () => {
+  it('begins at the current revision, without the present objects, when sendInitialEvents is false', async () => {
     server.answer({ body: personList('9', [person('b', '8')]) });
     const stream = server.stream();
     const seen = collect({ sendInitialEvents: false });
@@ -331,7 +331,7 @@ describe('watch over HTTP', () => {
     expect(server.requests).to.have.length(0);
   });
 
-  it('closes the connection when the loop is left', async () => {
+  it('closes the connection when the caller leaves the loop', async () => {
     const stream = server.stream();
     const left = (async () => {
       for await (const event of client.watch(Person, { resourceVersion: '4' })) return summary(event);

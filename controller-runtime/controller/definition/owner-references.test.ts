@@ -56,7 +56,7 @@ describe('owner references', () => {
     expect(removeOwnerReference(references, owner('ada', 'u2'))).to.equal(references);
   });
 
-  it('controllerOf returns the owner that is the controller, if there is one', () => {
+  it('controllerOf returns the reference to the owner that is the controller, or undefined', () => {
     const { metadata } = owner('badge', 'b');
     const plain = ownerReferenceTo(owner('bob', 'u2'));
     expect(controllerOf({ metadata: { ...metadata, ownerReferences: [plain, ada] } })).to.equal(ada);

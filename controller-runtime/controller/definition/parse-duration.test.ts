@@ -17,7 +17,7 @@ describe('parseDuration', () => {
     expect(parseDuration(0)).to.equal(0);
   });
 
-  it('refuses a text that is not a duration', () => {
+  it('refuses a text or a number that is not a duration', () => {
     for (const bad of ['', '10', 'm', '10 m', '-5s', '10m!', '1.m', '1e3s', 'm10', '9'.repeat(200) + 's']) {
       expect(() => parseDuration(bad), bad).to.throw(RangeError);
     }

@@ -102,7 +102,7 @@ describe('the records of runs', () => {
     expect(offer(500, 'failed')).to.equal(200);
   });
 
-  it('records are lost when the server refuses them, but later records are written', async () => {
+  it('records whose writes fail are lost, but later records are written', async () => {
     client.intercept = () => {
       throw new Error('no connection');
     };

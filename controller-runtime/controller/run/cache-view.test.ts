@@ -50,7 +50,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     if (told !== undefined) view.observed(told);
   };
 
-  it('an object that the controller created and deleted is not shown, neither before nor after the cache receives the creation', () => {
+  it('an object that the controller created and deleted is hidden before and after the cache receives the creation', () => {
     const created = badgeAt('a', 11);
     view.record(created);
     expect(view.read(target)).to.equal(created);
@@ -80,7 +80,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('after a creation and a deletion, neither this object nor an earlier one of its name is shown, but a later one is', () => {
+  it('after a creation and a deletion, this object and an earlier one of the same name are hidden, but a later one is shown', () => {
     show(badgeAt('former', 9), 10);
     view.record(badgeAt('a', 12));
     view.recordGone(target);
@@ -99,7 +99,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.be.below(1002);
   });
 
-  it('each object is shown only in the version of the cache from which it is read', () => {
+  it('an object that was written in one API version is not shown in a read of another version', () => {
     view.record(badgeAt('a', 11, 'badge', 'v2'));
     expect(view.read(target)).to.equal(undefined);
     expect(view.size).to.equal(0);

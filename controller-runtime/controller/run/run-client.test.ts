@@ -14,7 +14,7 @@ const noEvents: AsyncIterable<WatchEvent<never>> = {
 };
 
 describe('the client of a run', () => {
-  it('does not remember the revisions of status writes to other kinds, because their events are not compared', async () => {
+  it('remembers the revisions of status writes only for the kind of the controller', async () => {
     const client = new FakeClient();
     const statusWrites = new OwnRevisions();
     const view = new CacheView(new Map());
@@ -29,7 +29,7 @@ describe('the client of a run', () => {
     expect(statusWrites.size).to.equal(1);
   });
 
-  it('ends its watches without an error when the run ends, even watches that have a signal of their own', async () => {
+  it('ends its watches without an error when the run ends, even watches with another signal', async () => {
     const ended: boolean[] = [];
     const client = new FakeClient();
     client.watch = (_model?: unknown, options?: WatchOptions) => {

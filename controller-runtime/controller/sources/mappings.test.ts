@@ -80,7 +80,7 @@ describe('mappings of watched kinds', () => {
     expect(runs.toSorted()).to.deep.equal(['ada', 'bob', 'eve']);
   });
 
-  it('a key is enqueued only once when both states of an update map to it', async () => {
+  it('a key is enqueued only once when the mapping returns the key for both states of an update', async () => {
     const priorities: string[] = [];
     let calls = 0;
     const at = harnessFor(
@@ -244,7 +244,7 @@ describe('mappings of watched kinds', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('the client of a mapping refuses requests after the mapping has ended, even if it is read from the context later', async () => {
+  it('the client of a mapping refuses requests after the mapping has ended, even if the context is read later', async () => {
     const late: Promise<unknown>[] = [];
     const letGo: (() => void)[] = [];
     const at = harnessFor((_team, context) => {

@@ -39,7 +39,7 @@ describe('a run of a scenario', () => {
 
   it('fails when the watch of a kind ends before the run does', async () => {
     const failure = new ApiError('Expired', 'too old');
-    // oxlint-disable-next-line require-yield -- it ends before its first event
+    // oxlint-disable-next-line require-yield -- the watch ends before its first event
     async function* watch(): AsyncGenerator<WatchEvent<never>> {
       throw failure;
     }

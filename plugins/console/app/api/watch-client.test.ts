@@ -12,7 +12,7 @@ const refusal = (code: number): Response =>
 const events = (...all: readonly object[]): Response =>
   new Response(all.map((each) => `${JSON.stringify(each)}\n`).join('\n'));
 
-/** Follows a kind with these responses, one after the other and without waiting, and ends with the last one. */
+/** Follows a kind whose requests get these responses, in order. Ends at the request after the last response. */
 async function run(replies: readonly Reply[]) {
   const end = new AbortController();
   const asked: string[] = [];
@@ -60,7 +60,7 @@ describe('the watch client of the console', () => {
     expect(seen).to.deep.equal(['list', 'ADDED', 'BOOKMARK', 'MODIFIED']);
   });
 
-  it('reads revisions of table rows', async () => {
+  it('resumes from the revision of a table row', async () => {
     const row = { cells: ['a'], object: { metadata: { name: 'a', resourceVersion: '7' } } };
     const { asked } = await run([
       () => list('5'),
@@ -69,7 +69,7 @@ describe('the watch client of the console', () => {
     expect(asked.at(-1)).to.equal('watch 7');
   });
 
-  it('lists again, and marks the list, when a Status or an event reports that the server no longer has the revision', async () => {
+  it('lists again, and marks the list as repeated, when a Status or an event reports that the revision has expired', async () => {
     const gone = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' } };
     const { asked, seen } = await run([
       () => list('5'),
@@ -82,7 +82,7 @@ describe('the watch client of the console', () => {
     expect(seen).to.deep.equal(['list', 'list again', 'list again']);
   });
 
-  it('stops when the server no longer has a chunk of the list, and does not request the chunk again and again', async () => {
+  it('stops when the server refuses a list with 410, and does not repeat the request', async () => {
     const { asked, states } = await run([() => refusal(410), () => refusal(410), () => refusal(410)]);
     expect(asked).to.deep.equal(['list']);
     expect(states).to.deep.equal(['listing', 'refused']);
