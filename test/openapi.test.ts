@@ -65,13 +65,13 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     });
   }
 
-  it('is JSON for any Accept header', async () => {
+  it('returns JSON documents for any Accept header', async () => {
     const accept = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
     const { status, headers } = await server.get(groupVersion, { accept });
     expect([status, headers['content-type']]).to.deep.equal([200, 'application/json']);
   });
 
-  it('in v2 is empty for clients that accept only protobuf, so that writes of old kubectl versions succeed', async () => {
+  it('has an empty v2 document for clients that accept only protobuf, so that writes of old kubectl versions succeed', async () => {
     const proto = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
     const { status, headers, text } = await server.get('/openapi/v2', { accept: proto });
     expect([status, text]).to.deep.equal([200, '']);
@@ -80,13 +80,13 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(either.body.swagger).to.equal('2.0');
   });
 
-  it('responds with 404 for other documents, and refuses paths that lead out of its folder', async () => {
+  it('responds with 404 to unknown paths, and to paths that lead out of the folder of the page /docs', async () => {
     const paths = ['/openapi', '/openapi/v3/apis/nobody.example.com/v1', '/openapi/v3/__proto__', '/openapi.json/x'];
     const files = ['/docs/x', '/docs/package.json', '/docs/../package.json', '/docs/%2e%2e%2fpackage.json', '/docs//'];
     for (const path of [...paths, ...files]) expectRefusal(await server.get(path), { reason: 'NotFound' });
   });
 
-  it('is made in several turns of the event loop, so that documents of many large kinds do not delay other requests [slow]', async () => {
+  it('makes each document in several turns of the event loop, so that many large kinds do not delay other requests [slow]', async () => {
     const field = { type: 'string', description: 'A field as generators of definitions describe it.' } as const;
     const fields = Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [`field${at}`, field]));
     const schema = { type: 'object', properties: { spec: { type: 'object', properties: fields } } } as const;
@@ -111,7 +111,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     for (const kind of kinds) server.api.schemeManager.unregister(kind, 'service');
   });
 
-  it('has only the served kinds: a removed kind disappears, and is unchanged when it is served again', async () => {
+  it('has only the served kinds; the hash of the document is the same again when a removed kind is served again', async () => {
     const before = await hashedAddress();
     server.api.schemeManager.unregister(machine, 'service');
     const { text } = await server.get('/openapi.json');
@@ -122,7 +122,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(await hashedAddress()).to.equal(before);
   });
 
-  it('has a page with a content security policy that allows only its own files, and no inline scripts', async () => {
+  it('has a page whose content security policy allows only files of the server, and no inline scripts', async () => {
     const { headers, text } = await server.get('/docs/');
     expect(headers['content-type']).to.equal('text/html; charset=utf-8');
     expect(headers['x-content-type-options']).to.equal('nosniff');

@@ -58,7 +58,7 @@ interface Operator {
   readonly program: readonly [command: string, file: string];
   /** A command that succeeds when the library is installed. */
   readonly probe: readonly [command: string, ...arguments_: string[]];
-  /** The field manager of the operator. Default: a name with the language. */
+  /** The field manager of the operator. Default: `<language>-operator`. */
   readonly manager?: string;
 }
 
@@ -147,7 +147,7 @@ describe('operators on stock clients [slow]', () => {
   }
 });
 
-/** Returns a kubeconfig. Some clients accept a server without TLS only with a setting, others never. */
+/** Returns a kubeconfig. @kubernetes/client-node accepts a server without TLS only with `insecure-skip-tls-verify`. */
 function kubeconfigOf(server: string): object {
   const name = 'local';
   return {

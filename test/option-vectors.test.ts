@@ -34,7 +34,7 @@ describe('recorded options of requests [compat recorded]', () => {
   const list = (query: Readonly<Record<string, string>>): Promise<Answer> =>
     server.get(`${persons}?${new URLSearchParams(query).toString()}`);
 
-  it('dryRun may be All, also several times; other values are 422', async () => {
+  it('dryRun accepts All, also several times; other values are refused with 422', async () => {
     const dryRun = async (values: readonly string[]): Promise<number> => {
       const query = new URLSearchParams(values.map((value): [string, string] => ['dryRun', value]));
       return (await server.patch(`${persons}/ann?${query.toString()}`, {})).status;
@@ -53,7 +53,7 @@ describe('recorded options of requests [compat recorded]', () => {
     }
   });
 
-  it('names of field managers that are too long or not printable are 422', async () => {
+  it('names of field managers that are too long or not printable are refused with 422', async () => {
     for (const fieldManager of tableOf('v1_validation.TestValidateFieldManagerInvalid.tests')) {
       const query = new URLSearchParams({ fieldManager });
       const { status, body } = await server.patch(`${persons}/ann?${query.toString()}`, {});
@@ -61,7 +61,7 @@ describe('recorded options of requests [compat recorded]', () => {
     }
   });
 
-  it('malformed managedFields are 422', async () => {
+  it('malformed managedFields are refused with 422', async () => {
     for (const entry of tableOf('v1_validation.TestValidateManagedFieldsInvalid.tests')) {
       const { APIVersion: apiVersion, FieldsType: fieldsType, Manager: manager, Operation: operation } = entry;
       const managedFields = [{ apiVersion, fieldsType, manager, operation, subresource: entry.Subresource }];

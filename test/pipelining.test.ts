@@ -65,7 +65,7 @@ describe('pipelined requests after a request that is still running', () => {
     return socket;
   }
 
-  it('wait for its response; a waiting watch ends when the client closes the connection', async () => {
+  it('wait for its response: only the first of four pipelined watches counts against the limit of watches', async () => {
     const watch = `${persons}?watch=true`;
     const socket = await send(watch, watch, watch, watch);
     await once(socket, 'data');
@@ -82,7 +82,7 @@ describe('pipelined requests after a request that is still running', () => {
   });
 
   for (const path of ['/never', '/stream']) {
-    it(`wait for its response, and end when the client closes the connection: ${path}`, async () => {
+    it(`never start when the client closes the connection, which also ends the running request of ${path}`, async () => {
       const socket = await send('/livez', `${endpoints}${path}`, `${endpoints}${path}`, `${endpoints}/never`);
       await eventually(() => began === 1);
       socket.destroy();
@@ -91,14 +91,14 @@ describe('pipelined requests after a request that is still running', () => {
     });
   }
 
-  it('all get a response in their order, even if there are many [slow]', async () => {
+  it('get their responses in the order of the requests, even 3,000 of them [slow]', async () => {
     const paths = Array.from({ length: 3000 }, (_, index) => `${endpoints}/status/${200 + (index % 100)}`);
     const answers = await server.raw(`${requests(...paths)}GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => Number(code));
     expect(codes).to.deep.equal([...paths.map((_, index) => 200 + (index % 100)), 200]);
   });
 
-  it('get a response when one of them has a body', async () => {
+  it('get their responses in the order of the requests when one request has a body', async () => {
     const body = JSON.stringify(person('behind'));
     const head = `POST ${persons} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n`;
     const create = `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
@@ -107,14 +107,14 @@ describe('pipelined requests after a request that is still running', () => {
     expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code)).to.deep.equal(['200', '201', '200']);
   });
 
-  it('get their responses in their order', async () => {
+  it('get their responses in the order of the requests when one response is a 404', async () => {
     const last = 'GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n';
     const answers = await server.raw(requests(persons, `${persons}/nobody`, '/livez') + last);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code);
     expect(codes).to.deep.equal(['200', '404', '200', '200']);
   });
 
-  it('have responses without the body of an earlier response that must not have a body', async () => {
+  it('get no text of an earlier response whose status (204, 205 or 304) forbids a body', async () => {
     const paths = [204, 205, 304].map((code) => `${endpoints}/status/${code}`);
     const answers = await server.raw(`${requests(...paths)}GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code);

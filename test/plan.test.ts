@@ -42,7 +42,7 @@ describe('homeostat plan [spec experience-plan]', () => {
 
   /**
    * Serves a plugin with an object until its controllers have no work, stops the server, and returns the path of an
-   * export.
+   * export of the database.
    */
   async function stateOf(plugin: string, object: string): Promise<string> {
     const database = `sqlite:${join(folder, 'state.db')}`;

@@ -58,7 +58,7 @@ describe('plugins as objects, over HTTP', () => {
   const phasesOf = (reader: WatchReader): readonly string[] =>
     reader.events.map(({ type, object }) => `${type} ${object.status?.phase}`);
 
-  it('send each phase of a stop and the next start as an event, in order [slow]', async () => {
+  it('send watchers each phase of a stop and of the next start as an event, in order [slow]', async () => {
     await start({ models: [letter] });
     const { resourceVersion } = (await json(`${plugins}/plugin-1`)).metadata;
     await server.stop();
@@ -71,7 +71,7 @@ describe('plugins as objects, over HTTP', () => {
     );
   });
 
-  it('stop serving a kind and end its watches when spec.enabled becomes false, and serve the kind with its objects again when spec.enabled becomes true', async () => {
+  it('stop serving their kinds and end the watches when spec.enabled becomes false, and serve them again when it becomes true', async () => {
     await start({ models: [letter] });
     const one = { apiVersion: 'people.example.com/v1alpha1', kind: 'Letter', metadata: { name: 'one' } };
     const path = letters.replace('letters', 'namespaces/default/letters');
@@ -87,7 +87,7 @@ describe('plugins as objects, over HTTP', () => {
     expect((await json(`${plugins}/plugin-1`)).status.phase).to.equal('Started');
   });
 
-  it('keep a plugin disabled after a restart, and no code of it runs [slow]', async () => {
+  it('stay disabled after a restart: the start function of a disabled plugin is not called [slow]', async () => {
     await start({});
     await setEnabled(false);
     await server.stop();
@@ -112,7 +112,7 @@ describe('plugins as objects, over HTTP', () => {
     }
   });
 
-  it('are in the configured service domain', async () => {
+  it('are in an API group of the configured service domain', async () => {
     await start({}, { serviceDomain: 'svc.example.org' });
     expect((await json('/apis/plugin.svc.example.org/v1alpha1/plugins')).total).to.equal(1);
   });

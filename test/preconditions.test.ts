@@ -23,7 +23,7 @@ describe('A PATCH with the header Homeostat-Preconditions', () => {
     }
   });
 
-  it('is a 409 with the reason Conflict when it does not match, also for a subresource', async () => {
+  it('is refused with 409 and the reason Conflict when the stored object does not match, also for a subresource', async () => {
     const other = '00000000-0000-4000-8000-000000000000';
     for (const header of [
       `uid=${other}`,
@@ -38,11 +38,11 @@ describe('A PATCH with the header Homeostat-Preconditions', () => {
     expect((await server.get(ada)).body.metadata.resourceVersion).to.equal(resourceVersion);
   });
 
-  it('is a 404 when the object does not exist', async () => {
+  it('is refused with 404 when the object does not exist', async () => {
     expect((await patch(`uid=${uid}`, `${persons}/nobody`)).status).to.equal(404);
   });
 
-  it('is a 400 that names the header when it cannot be parsed', async () => {
+  it('is refused with 400 and the name of the header when the header cannot be parsed', async () => {
     for (const header of [
       '',
       'uid',

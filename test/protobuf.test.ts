@@ -105,7 +105,7 @@ describe('bodies in protobuf [compat protobuf]', () => {
     expect(answer.body.message).to.contain('application/json').and.not.to.contain('protobuf');
   });
 
-  it('are refused with 400 when they are malformed, or of another kind', async () => {
+  it('are refused with 400 when they are malformed, or contain an object of another kind', async () => {
     const wrong = await send('/api/v1/namespaces', Buffer.from('{}'));
     expect([wrong.status, wrong.body.reason]).to.deep.equal([400, 'BadRequest']);
     const lease = cases.find(({ client }) => client === 'client-go leader election')?.base64 ?? '';

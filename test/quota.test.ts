@@ -99,7 +99,7 @@ describe('a ResourceQuota', () => {
     expect(created(await createAll(configMaps, 5))).to.equal(5);
   });
 
-  it('is counted again after a restart [slow]', async () => {
+  it('counts the existing objects again after a restart [slow]', async () => {
     await server.create(quotas, quota('few', { 'count/configmaps': '3' }));
     expect(created(await createAll(configMaps, 2))).to.equal(2);
     await server.stop();
@@ -108,7 +108,7 @@ describe('a ResourceQuota', () => {
     await eventually(async () => JSON.stringify(await usedOf('few')) === '{"count/configmaps":"3"}');
   });
 
-  it('refuses limits for resources that it cannot count', async () => {
+  it('refuses limits for resources that it cannot count, and limits that are not whole numbers from 0', async () => {
     for (const [hard, message] of [
       [{ cpu: '1' }, /must be count\/<plural>.<group>, or count\/<plural>/],
       [{ 'count/configmaps': '-1' }, /must be a whole number that is not negative/],

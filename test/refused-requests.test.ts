@@ -11,7 +11,7 @@ import { TestServer } from './support/servers/test-server.ts';
 const token = 'correct-horse-battery-staple';
 const badRequest = { kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 };
 
-/** A logger that keeps the lines in the form in which they are written. */
+/** A logger that keeps each warning and each error as a line of JSON. */
 class LogLines implements Logger {
   readonly lines: string[] = [];
   debug = (): void => undefined;
@@ -54,7 +54,7 @@ describe('requests without a credential', () => {
     'http://user:secret@localhost/livez',
   ];
   for (const target of targets)
-    it(`to ${target} get 400, are counted, and write no long log line`, async () => {
+    it(`to ${target} get 400, are counted, and are not logged`, async () => {
       const answer = await raw(`GET ${target} HTTP/1.1\r\nHost: localhost`);
       expect(answer).to.match(/^HTTP\/1\.1 400 /);
       expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).to.include(badRequest);
@@ -98,7 +98,7 @@ describe('requests without a credential', () => {
     expect(JSON.parse(log.lines[10] ?? '')).to.include({ leftOut: 20, path: '/livez', address: '127.0.0.1' });
   });
 
-  it("are refused when they are writes and a browser's header names another site, with every media type", async () => {
+  it("are refused with 403 when they are writes with sec-fetch-site: cross-site, with every media type", async () => {
     for (const type of ['application/json', 'text/plain', '']) {
       const headers = { 'sec-fetch-site': 'cross-site' };
       expectRefusal(await server.post(persons, person('ann'), { headers, type }), { reason: 'Forbidden' });
@@ -108,7 +108,7 @@ describe('requests without a credential', () => {
     expect((await server.post(persons, person('ann'), own)).status).to.equal(201);
   });
 
-  it('have the header nosniff in every response', async () => {
+  it('get the header X-Content-Type-Options: nosniff in every response', async () => {
     const owned = server.api.endpoints.forOwner('sniffing');
     owned.add(
       route('api.example.com/v1')
@@ -157,7 +157,7 @@ describe('failed credentials', () => {
 
   afterEach(() => server.stop());
 
-  it('are logged in short lines without their values, at most ten per minute', async () => {
+  it('are logged in short lines without the credential, at most ten per minute', async () => {
     const wrong = 'wrong-horse-battery-staple';
     for (let count = 0; count < 30; count += 1)
       await server.get(`${persons}/${'x'.repeat(9000)}?access_token=${wrong}`, { authorization: `Bearer ${wrong}` });
@@ -167,7 +167,7 @@ describe('failed credentials', () => {
     expect(JSON.parse(log.lines[0] ?? '')).to.include({ address: '127.0.0.1', method: 'GET' });
   });
 
-  it('have another log line than requests without a credential', async () => {
+  it('are logged as wrong credentials, and requests without a credential as no credentials', async () => {
     await server.get(persons);
     expect(log.lines.join('\n')).to.contain('no credentials');
   });
@@ -185,7 +185,7 @@ describe('a server behind a proxy', () => {
   afterEach(() => server.stop());
 
   for (const proxy of ['127.0.0.1', '127.0.0.0/8'])
-    it(`accepts writes of its own page by the scheme in the headers of the proxy (trusted as ${proxy})`, async () => {
+    it(`accepts writes of its own page only if the scheme in x-forwarded-proto matches (trusted proxy: ${proxy})`, async () => {
       await start([proxy]);
       expect((await server.post(persons, person('ann'), { headers: sent })).status).to.equal(201);
       const plain = { headers: { ...sent, 'x-forwarded-proto': 'http' } };
@@ -195,7 +195,7 @@ describe('a server behind a proxy', () => {
       expectRefusal(await server.post(persons, person('bob'), forged), { reason: 'Forbidden' });
     });
 
-  it('ignores these headers from other clients', async () => {
+  it('ignores x-forwarded-proto from clients that are not trusted proxies', async () => {
     await start(['10.0.0.0/8', 'fd00::/8']);
     expectRefusal(await server.post(persons, person('ann'), { headers: sent }), { reason: 'Forbidden' });
   });
@@ -237,7 +237,7 @@ describe('a server behind a proxy', () => {
     expect((await server.watch(path)).status).to.equal(200);
   });
 
-  it('refuses a malformed address of a proxy', async () => {
+  it('refuses to start with a malformed address of a proxy', async () => {
     await start([]);
     for (const proxy of ['proxy.example.com', '10.0.0.0/33', '10.0.0.0/', 'fd00::/129', '']) {
       const failed = await TestServer.start({ trustedProxies: [proxy] }).catch((error: unknown) => error);

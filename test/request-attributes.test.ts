@@ -13,7 +13,7 @@ import { TestServer } from './support/servers/test-server.ts';
 /** The headers of a user without any role, not even the role for discovery. */
 const eve = { 'Impersonate-User': 'eve', 'Impersonate-Group': 'system:unauthenticated' };
 
-/** The method, the path below that of the kind, and the verb in the refusal. */
+/** The method, the path below that of the kind, and the verb and resource in the message of the refusal. */
 type Row = readonly [method: string, path: string, refused: string];
 
 const inGroup = 'in API group "people.example.com"';
@@ -83,7 +83,7 @@ describe('the permission that a request needs', () => {
       if (method !== 'HEAD') expect(message).to.include(`User "eve" cannot ${refused}`);
     });
 
-  it('is watch for the old path of a watch', async () => {
+  it('is watch for a GET of the old path /watch/<plural>', async () => {
     const [, , group, version] = persons.split('/').slice(0, 4);
     const base = `/apis/${group}/${version}/watch/persons`;
     expect((await refusalOf('GET', base)).message).to.include('cannot watch resource "persons"');
@@ -91,7 +91,7 @@ describe('the permission that a request needs', () => {
     expect((await refusalOf('PUT', `${base}/ada`)).message).to.include('cannot update resource "persons"');
   });
 
-  it('has the name of the object that a field selector names', async () => {
+  it('includes the name of the object when a list or watch selects by metadata.name', async () => {
     for (const query of ['fieldSelector=metadata.name=ada', 'watch=1&fieldSelector=spec.age=3,metadata.name==ada'])
       expect((await refusalOf('GET', `${persons}?${query}`)).message).to.match(/^persons.people.example.com "ada" is/);
     for (const query of [
@@ -105,7 +105,7 @@ describe('the permission that a request needs', () => {
     );
   });
 
-  it('names the namespace in the path; for a Namespace object, this is the name of the object', async () => {
+  it('includes the namespace in the path; for a Namespace object, this is the name of the object', async () => {
     const place = 'in API group "" in the namespace "shop"';
     expect((await refusalOf('GET', '/api/v1/namespaces/shop')).message).to.include(
       `get resource "namespaces" ${place}`,
@@ -158,7 +158,7 @@ describe('the permission that a request needs', () => {
     expect((await server.get(`${base}/persons/ada/greeting`, known)).status).to.equal(403);
   });
 
-  it('includes create and patch for an apply to an absent object', async () => {
+  it('is patch for a PATCH of an absent object', async () => {
     const { message } = await refusalOf('PATCH', `${persons}/new`);
     expect(message).to.include('cannot patch resource "persons"');
   });
@@ -185,7 +185,7 @@ describe('the permission that a request needs', () => {
     owned.close();
   });
 
-  it('cannot be declared with a variable that the path does not have', () => {
+  it('cannot be declared with an unknown variable of the path, an invalid verb or an invalid resource', () => {
     const routes = server.api.endpoints.forOwner('wrong');
     const wrong = (permission: { verb: string; resource: string; nameFrom?: string }) => () =>
       routes.add(

@@ -60,7 +60,7 @@ async function writeChain(
 /** Sends a request of a writer. fetch would take more CPU time for thousands of requests. */
 async function send(url: string, method: string, body?: object): Promise<ThingJson> {
   const call = request(url, { method, agent, ...(body === undefined ? {} : { headers: jsonType }) });
-  // A kill during a response also causes an error of its request, for which nothing waits any more.
+  // When the server is killed during a response, the request also emits an error, which no code awaits.
   call.on('error', () => undefined);
   call.end(body === undefined ? undefined : JSON.stringify(body));
   const [response] = (await once(call, 'response')) as [IncomingMessage];
@@ -154,7 +154,10 @@ async function checkIndexes(url: string, present: readonly Listed[], round: numb
   }
 }
 
-/** Checks the claims in the database by creations of the same values with other names. */
+/**
+ * Checks the claims of unique values: a creation with the value of an existing object is refused, and a creation with
+ * the value of an absent object succeeds.
+ */
 async function checkClaims(url: string, present: readonly Listed[], round: number): Promise<void> {
   const absent = Array.from({ length: writers }, (_, index) => `thing-${round}-${index}`).filter(
     (name) => !present.some((thing) => thing.name === name),

@@ -76,7 +76,7 @@ for (const { name, create, breaking, schema } of databases) {
 
     for (const changes of [[], [breaking]]) {
       const which = changes.length === 0 ? 'would succeed' : 'would fail';
-      it(`makes older servers refuse writes that ${which}, with the reason`, async () => {
+      it(`makes older servers refuse writes with the reason (their statements ${which} on the new schema)`, async () => {
         await startServer();
         expect(await healthSays()).to.deep.equal([
           [200, 'ok'],
@@ -96,7 +96,7 @@ for (const { name, create, breaking, schema } of databases) {
       });
     }
 
-    it('is noticed by an older server without writes [slow]', async () => {
+    it('is noticed by an older server that receives no writes [slow]', async () => {
       await startServer();
       await database.upgrade();
       await eventually(async () => {

@@ -60,19 +60,19 @@ describe('the software bill of materials (npm run sbom) [spec experience-sbom]',
     });
   });
 
-  it('has relations only between listed packages, each once', () => {
+  it('lists each package once, and has dependencies only between listed packages', () => {
     const listed = [bom.metadata.component, ...bom.components].map(({ purl }) => purl);
     expect(new Set(listed).size).to.equal(listed.length);
     expect(bom.dependencies.map(({ ref }) => ref)).to.have.members(listed);
     for (const { dependsOn } of bom.dependencies) expect(listed).to.include.members([...dependsOn]);
   });
 
-  it('is equal at each run', async () => {
+  it('is identical at each run', async () => {
     expect(await print()).to.equal(text);
     expect(bom.serialNumber).to.match(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('is refused when a package has no licence or no digest', async () => {
+  it('fails the check when a package has no licence or no digest', async () => {
     expect(await print('--check')).to.equal('');
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-sbom-'));
     const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock;

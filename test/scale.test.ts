@@ -38,7 +38,7 @@ describe('the Scale of an object [compat scale]', () => {
     spec: { replicas },
   });
 
-  it('shows the desired and the present number of replicas', async () => {
+  it('shows the desired and the actual number of replicas', async () => {
     const { status, body } = await server.get(url);
     const { metadata } = (await server.get(`${widgets}/a`)).body;
     const { name, uid, resourceVersion, creationTimestamp } = metadata;
@@ -102,19 +102,19 @@ describe('the Scale of an object [compat scale]', () => {
     expect((await server.get(url)).text).to.equal(before);
   });
 
-  it('applies each of many concurrent patches', async () => {
+  it('accepts each of four concurrent patches', async () => {
     const answers = await Promise.all([1, 2, 3, 4].map((replicas) => server.patch(url, { spec: { replicas } })));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
   });
 
   const refusals: readonly (readonly [what: string, body: object, status: number])[] = [
-    ['another version of the object', scale(1, { name: 'a', resourceVersion: '1' }), 409],
+    ['an outdated resourceVersion', scale(1, { name: 'a', resourceVersion: '1' }), 409],
     ['another uid', scale(1, { name: 'a', uid: 'x' }), 422],
     ['another name', scale(1, { name: 'b' }), 400],
-    ['fewer than none', scale(-4), 422],
-    ['a part', scale(1.5), 422],
-    ['text', scale('3'), 422],
-    ['more than a 32-bit number holds', scale(2 ** 31), 422],
+    ['a negative number of replicas', scale(-4), 422],
+    ['a fraction of a replica', scale(1.5), 422],
+    ['a text as the number of replicas', scale('3'), 422],
+    ['a number of replicas above 32 bits', scale(2 ** 31), 422],
     ['another kind', newWidget('a'), 400],
     ['a spec that is not an object', { ...scale(1), spec: 3 }, 400],
   ];
@@ -139,7 +139,7 @@ describe('the Scale of an object [compat scale]', () => {
     );
   });
 
-  it('does not exist for other verbs, objects and kinds', async () => {
+  it('responds with 405 to DELETE, and with 404 for an absent object or a kind without a Scale', async () => {
     expect((await server.delete(url)).status).to.equal(405);
     expect((await server.get(`${widgets}/nobody/scale`)).status).to.equal(404);
     expect((await server.get('/apis/people.example.com/v1alpha1/persons/a/scale')).status).to.equal(404);

@@ -60,7 +60,7 @@ describe('Secrets', () => {
     expect(JSON.stringify(second.body.metadata.managedFields)).to.include('f:data');
   });
 
-  it('accept base64 with line breaks, and refuse other values with a message that does not contain them', async () => {
+  it('accept base64 with line breaks; the messages about invalid values do not contain the values', async () => {
     const broken = await server.post(secrets, secret('lines', { data: { a: 'cGxh\r\nbnRlZA==\n' } }));
     expect(broken.body.data).to.deep.equal({ a: base64('planted') });
     const wrong = [
@@ -172,7 +172,7 @@ describe('Secrets', () => {
     });
   }
 
-  it('of service accounts must name their account', async () => {
+  it('of the type of service account tokens must name the account', async () => {
     const type = 'kubernetes.io/service-account-token';
     const refused = await server.post(secrets, secret('account', { type }));
     expect(messagesOf(refused)).to.deep.equal([

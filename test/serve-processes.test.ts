@@ -78,7 +78,7 @@ describe('homeostat serve --processes [slow]', () => {
       const held = (await metrics()).match(/^leader_election_master_status\{.* 1$/gm) ?? [];
       return held.length > 0 ? held : undefined;
     });
-    // Each plugin has its own leader, so the log has one line for each Lease.
+    // Each plugin has its own leader, so the metrics have exactly one line for each Lease.
     const leases = leaders.map((line) => /[{,]name="([^"]+)"/.exec(line)?.[1]);
     expect(new Set(leases).size, leaders.join('\n')).to.equal(leaders.length);
 
@@ -105,7 +105,7 @@ describe('homeostat serve --processes [slow]', () => {
     expect(await once(refused, 'exit')).to.deep.equal([2, null]);
   });
 
-  it('ends with the exit code of the first process when it cannot start', async () => {
+  it('ends with the exit code of the first process when this process cannot start', async () => {
     const failing = serve('--processes', '2', '--database', 'postgres://nobody@127.0.0.1:1/none');
     expect(await once(failing, 'exit')).to.deep.equal([1, null]);
   });

@@ -153,7 +153,7 @@ describe('homeostat serve --workers [slow]', function () {
     expect(linesOf(served).at(-1)?.msg).to.equal('all processes have stopped');
   });
 
-  it('returns a write on each worker as soon as another worker has acknowledged it', async () => {
+  it('returns an object from each worker as soon as any worker has acknowledged the creation', async () => {
     const served = await startWorkers();
     for (let round = 0; round < 20; round += 1) {
       const name = `m-${round}`;
@@ -179,7 +179,7 @@ describe('homeostat serve --workers [slow]', function () {
 
   it('stops with exit code 1 when the thread for SQLite ends', async () => {
     const [module, signal] = [join(folder, 'end-thread.mjs'), join(folder, 'end')];
-    // Each thread of each process loads this module. It ends the thread for SQLite once the file exists.
+    // Each thread of each process loads this module. The module ends the thread for SQLite once the file `end` exists.
     await writeFile(
       module,
       `import { existsSync } from 'node:fs';

@@ -30,7 +30,7 @@ describe('a sharded controller on replicas', () => {
   });
   after(() => database?.drop());
 
-  describe('of one process [slow]', () => {
+  describe('that all run in one process [slow]', () => {
     const servers: TestServer[] = [];
     const running = new Map<string, string>();
     const overlaps: string[] = [];
@@ -84,7 +84,7 @@ describe('a sharded controller on replicas', () => {
       await Promise.all(servers.map((server) => server.stop()));
     });
 
-    it('works on all replicas, never on one key on two of them, and converges while replicas join and leave', async function () {
+    it('works on all replicas, never on a key on two replicas at once, and converges while replicas join and leave', async function () {
       this.timeout(40_000);
       const { client } = await start('a');
       await areSpread(16);
@@ -112,7 +112,7 @@ describe('a sharded controller on replicas', () => {
       expect(overlaps).to.deep.equal([]);
     });
 
-    it('is shown with the state of each shard', async () => {
+    it('is shown with one object of the kind Controller for each shard', async () => {
       const { httpClient, url } = servers[0]!;
       const { items } = await eventually(async () => {
         const list = await httpClient.list(controllerModel);
@@ -166,7 +166,7 @@ describe('a sharded controller on replicas', () => {
   });
 });
 
-/** Creates persons until another process than `self` has started to greet a person. */
+/** Creates persons until a process other than `self` has started to greet a person. */
 async function beginAtOther(
   client: Client,
   greetingOf: (name: string) => Promise<string>,

@@ -54,14 +54,14 @@ describe('spec: the generated endpoints', () => {
     expectRefusal(await server.put(`${persons}/nobody`, person('nobody')), { reason: 'NotFound' });
   });
 
-  it('delete by DELETE of its name only that object [spec 4.1-delete]', async () => {
+  it('delete only the named object by DELETE [spec 4.1-delete]', async () => {
     await server.create(persons, person('bob'));
     expect((await server.delete(ann)).status).to.equal(200);
     expect(namesOf(await server.get(persons))).to.deep.equal(['bob']);
     expectRefusal(await server.delete(ann), { reason: 'NotFound' });
   });
 
-  it('serve only the subextension status [spec 4.1-path, 4.1-subextension]', async () => {
+  it('serve the subextension status, and respond with 404 to others [spec 4.1-path, 4.1-subextension]', async () => {
     const sent = { ...person('ann', { age: 99 }), status: { greeting: 'hello' } };
     const { body } = await server.put(`${ann}/status`, sent);
     expect([body.spec.age, body.status]).to.deep.equal([30, { greeting: 'hello' }]);
@@ -112,11 +112,11 @@ describe('spec: the parameters of a list', () => {
     expect(await list('page=3&size=50')).to.deep.equal(newestFirst.slice(100));
   });
 
-  it('mean the first page when only a size is given [spec 4.2-page-default]', async () => {
+  it('default to page 1 when only a size is given [spec 4.2-page-default]', async () => {
     expect(await list('size=7')).to.deep.equal(newestFirst.slice(0, 7));
   });
 
-  it('return no objects beyond the end, with the total number [spec 4.2-page-beyond]', async () => {
+  it('return an empty list with the total number for a page beyond the end [spec 4.2-page-beyond]', async () => {
     const { status, body } = await server.get(`${persons}?page=4&size=50`);
     expect([status, body.items, body.total, body.totalPages]).to.deep.equal([200, [], count, 3]);
   });
@@ -126,7 +126,7 @@ describe('spec: the parameters of a list', () => {
     expect(await list('sort=name,desc')).to.deep.equal(newestFirst);
   });
 
-  it('combine with AND, and a page is a part of the selected and sorted objects [spec 4.2-and]', async () => {
+  it('combine with AND; a page is a part of the selected and sorted objects [spec 4.2-and]', async () => {
     const expected = oldestFirst.filter((_, i) => i % 2 === 0 && i % 3 === 0 && i !== 6);
     const query = 'labelSelector=team%3Dred&fieldSelector=spec.gender%3DMALE,metadata.name!%3Dp006&sort=name,asc';
     expect(await list(query)).to.deep.equal(expected);

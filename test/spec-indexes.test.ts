@@ -56,7 +56,7 @@ const library = definePlugin({
   },
 });
 
-/** Returns the value of an index as a string, because the values of an index are strings. */
+/** Returns the number of full hundreds of pages, as a string, because the values of an index are strings. */
 function thickness(pages: number | undefined): string | undefined {
   return pages === undefined ? undefined : String(Math.floor(pages / 100));
 }
@@ -129,7 +129,7 @@ describe('spec: indexes', () => {
     }
   });
 
-  it('exist for metadata, even if the model declares no indexes [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', async () => {
+  it('exist for metadata, although the model does not declare these indexes [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', async () => {
     const { metadata } = await server.client.get(book, 'b');
     expect(await names('fieldSelector=metadata.name%3Db')).to.deep.equal(['b']);
     expect(await names('sort=metadata.name,desc')).to.deep.equal(['c', 'b', 'a']);

@@ -69,7 +69,7 @@ describe('spec: a model of a plugin', () => {
     await server.stop();
   });
 
-  it('may have no indexes; its list then has all parameters that need no index of the model [spec 2.8-default-name, 2.8-default-labels]', async () => {
+  it('may have no indexes: its list still has pages, label selectors, and selectors and sorts of metadata [spec 2.8-default-name, 2.8-default-labels]', async () => {
     const server = await startTestServer({ models: [machine] });
     for (const name of ['a', 'b', 'c']) {
       await server.httpClient.create(machine, { metadata: { name, labels: { odd: String(name !== 'b') } } });
@@ -129,7 +129,7 @@ describe('spec: the names of a model', () => {
     }
   });
 
-  it('belong to a kind that is served only to this machine by default [spec 2.1-exposed]', async () => {
+  it('belong to a kind that is served only on the loopback address by default [spec 2.1-exposed]', async () => {
     expect(new URL(server.api.url).hostname).to.equal('127.0.0.1');
     const refusal: unknown = await startApiServer({ database: 'memory:', port: 0, host: '0.0.0.0' }).catch(
       (error: unknown) => error,

@@ -5,7 +5,7 @@ import { createTestKit, FakeClock, silentLogger, startTestServer } from 'homeost
 import type { TestKit, TestServer } from 'homeostat/testing';
 import { Badge, Person } from './support/models/staff.ts';
 
-/** Makes a badge and sets its owner in two separate writes. A third write records that this is done. */
+/** Makes a badge with the text `new` in one write, and sets the text to the name of the person in a second write. */
 const careful = controller(Person, {
   owns: [Badge],
   async reconcile({ object, ensure, client }) {
@@ -36,7 +36,7 @@ describe('a test kit', () => {
   const textOf = async (name: string): Promise<string | undefined> =>
     (await server.client.get(Badge, name).catch(() => undefined))?.spec?.text;
 
-  it('lets one write happen at each step, and returns the run of the write and the changes', async () => {
+  it('executes one write at each step, and returns the run and the changes of the write', async () => {
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock(), stepped: true });
     const first = await kit.step();
     expect(await textOf('ada')).to.equal('new');
@@ -50,7 +50,7 @@ describe('a test kit', () => {
     expect(await textOf('ada')).to.equal('Ada');
   });
 
-  it('has no further step when no work is left; settle lets all writes happen', async () => {
+  it('returns undefined from step() when no work is left; settle() executes all remaining writes', async () => {
     const gives = controller(Person, {
       reconcile: async ({ object, ensure }) =>
         void (await ensure(Badge, object.metadata.name, { spec: { text: object.spec.name } })),
@@ -64,7 +64,7 @@ describe('a test kit', () => {
     expect(await kit.step()).to.equal(undefined);
   });
 
-  it('shows the error of a write that fails', async () => {
+  it('returns the error of a write that fails from step()', async () => {
     const wrong = controller(Person, {
       reconcile: ({ client }) => client.delete(Badge, 'nobody').then(() => undefined),
     });
@@ -96,7 +96,7 @@ describe('a test kit', () => {
     );
   });
 
-  it('distinguishes the changes of a user from the changes of a run', async () => {
+  it('reports that a change of a user, and not of a run, broke an invariant', async () => {
     const invariants = { 'a badge has a text': hasText };
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock(), stepped: true, invariants });
     await kit.step();
@@ -108,7 +108,7 @@ describe('a test kit', () => {
     );
   });
 
-  it('refuses a step when the option is missing', async () => {
+  it('refuses step() without the option `stepped`', async () => {
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock() });
     const error = await kit.step().catch((thrown: unknown) => thrown as Error);
     expect((error as Error).message).to.equal('step() needs createTestKit({ stepped: true })');

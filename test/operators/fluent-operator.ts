@@ -1,6 +1,6 @@
 // A small operator on kubernetes-fluent-client: it uses leader election by a Lease, and makes a ConfigMap for each
-// Widget. The client has neither leader election nor PUT, so it renews the Lease by a JSON patch that tests the
-// revision. Its field manager is always `pepr`.
+// Widget. The client has neither leader election nor PUT, so the operator renews the Lease by a JSON patch that tests
+// the resourceVersion. The client's field manager is always `pepr`.
 import { GenericKind, K8s, kind, RegisterKind } from 'kubernetes-fluent-client';
 
 class Widget extends GenericKind {

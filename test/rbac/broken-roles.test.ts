@@ -163,7 +163,7 @@ describe('roles and bindings', () => {
     expect((await server.put(`${paths.binding}/short`, sent)).body.metadata.version).to.equal(1);
   });
 
-  it('cannot change the role of an existing binding, by any verb', async () => {
+  it('refuse a change of roleRef in an existing binding, by PUT, PATCH and apply', async () => {
     await server.create(paths.binding, { metadata: { name: 'kept' }, roleRef, subjects: [user] });
     const next = { metadata: { name: 'kept' }, roleRef: { ...roleRef, name: 'edit' }, subjects: [user] };
     const refusal = { reason: 'Invalid', causes: [`${invalid} roleRef`], message: 'cannot change roleRef' } as const;

@@ -235,7 +235,7 @@ export const decisions: readonly Decisions[] = [
   },
 ];
 
-/** Returns the spec of the review that asks a question. */
+/** Returns the spec of a SubjectAccessReview for a question. */
 export function reviewOf(ask: string, { user = 'ann', groups = [] }: Pick<Decisions, 'user' | 'groups'>): object {
   const [, verb = '', what = '', namespace] = /^(\S+) (\S+)(?: in (\S+))?$/.exec(ask) ?? [];
   if (what === 'metrics' || what.startsWith('/')) return { user, groups, nonResourceAttributes: { verb, path: what } };

@@ -76,7 +76,7 @@ describe('the default roles', () => {
     });
   });
 
-  it('aggregate the rules of roles with their labels at once, and show these rules', async () => {
+  it('include the rules of a role with their aggregation label, until this role is deleted', async () => {
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
     await server.create(clusterRoles, { metadata: { name: 'widgets', labels }, rules: [readWidgets] });
     for (const name of ['view', 'edit', 'admin'])
@@ -104,7 +104,7 @@ describe('the default roles', () => {
     expect((await server.get(`${clusterBindings}/cluster-admin`)).body.roleRef.name).to.equal('cluster-admin');
   });
 
-  it('are not repaired with the annotation autoupdate: false, and not written when nothing is missing', async () => {
+  it('are not repaired with the annotation autoupdate: false, and not written when no rule is missing', async () => {
     const annotations = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };
     await server.patch(`${clusterRoles}/system:basic-user`, { metadata: { annotations }, rules: [] });
     const revision = await server.revision(clusterRoles);

@@ -92,7 +92,7 @@ describe('a user who may write roles', () => {
     expect((await server.patch(path, { rules: [rule(['list'], ['events'])] }, asAnn)).status).to.equal(200);
   });
 
-  it('cannot change a role with further permissions, but may delete it', async () => {
+  it('cannot change a role with permissions that the user does not have, but may delete the role', async () => {
     await server.create(roles, { ...role('rich', readSecrets), metadata: { name: 'rich', finalizers: ['a.com/b'] } });
     expectEscalation(await server.patch(`${roles}/rich`, { metadata: { labels: { a: 'b' } } }, asAnn));
     expect((await server.delete(`${roles}/rich`, asAnn)).status).to.equal(200);
@@ -144,7 +144,7 @@ describe('a user who may write roles', () => {
     ).to.equal(200);
   });
 
-  it('gets an error when a write would compare a million permissions', async () => {
+  it('gets 403 for a role with a million permissions, because at most 10,000 can be compared', async () => {
     const many = (letter: string): string[] => Array.from({ length: 100 }, (_each, at) => `${letter}${at}`);
     const huge = { verbs: many('v'), apiGroups: many('g'), resources: many('r') };
     expectRefusal(await server.post(roles, role('huge', huge), asAnn), {

@@ -114,7 +114,7 @@ describe('a user who writes roles and bindings', () => {
       apiGroups: [group],
       resources: ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'],
     };
-    // The user has all verbs except escalate and bind.
+    // The user may write roles and bindings, but has neither of the verbs escalate and bind.
     const rules = [{ ...writing, verbs: ['get', 'create', 'update', 'patch', 'delete'] }];
     await server.create(rolePaths.cluster, { metadata: { name: 'writer' }, rules });
     const roleRef = { kind: 'ClusterRole', name: 'writer' };
@@ -122,7 +122,7 @@ describe('a user who writes roles and bindings', () => {
   });
   after(() => server.stop());
 
-  /** Grants ann the initial permissions of the run. */
+  /** Deletes the roles and bindings of the previous run, and grants ann the initial permissions of this run. */
   async function begin(inCluster: readonly Permission[], inHome: readonly Permission[]): Promise<void> {
     const given = { cluster: inCluster, home: inHome } as const;
     for (const where of ['cluster', 'home'] as const) {

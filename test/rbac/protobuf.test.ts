@@ -11,7 +11,7 @@ interface Recorded {
   readonly fields: object;
 }
 
-/** The recorded bodies of kubectl commands. */
+/** The recorded request bodies of kubectl, by command. */
 const recorded: Readonly<Record<string, Recorded>> = {
   'create clusterrole --resource-name': {
     path: 'clusterroles',

@@ -25,7 +25,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     }
   });
 
-  it('are checked on the other server: a withdrawn permission cannot be granted to a user', async () => {
+  it('do not let a user grant a permission on one server after the user lost it on the other', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const roles = `${rbac}/clusterroles`;
     const read = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };
@@ -43,7 +43,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     expect(refused.body.message, refused.text).to.contain('is attempting to grant RBAC permissions not currently held');
   });
 
-  it("allow only one of two concurrent writes that withdraw each other's permission [slow]", async () => {
+  it("allow only one of two concurrent writes when each write withdraws the permission for the other [slow]", async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const list = { verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
     const secrets = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };
@@ -64,8 +64,9 @@ describeTwoServers('roles of two servers on one database', (servers) => {
       const name = `both-${round}`;
       const role = await first.create(roles, { metadata: { name }, rules: [list] });
       const binding = (await bind(name, name, 'bob')) as { readonly subjects: readonly object[] };
-      // Bob has `list` only by this binding, and eva gives the binding to kim. At the same time, bob adds a permission
-      // that eva does not have to the role of the binding. After either write, the other one is no longer allowed.
+      // Bob has `list` only by this binding, and eva changes the subject of the binding to kim. At the same time, bob
+      // adds a permission to the role of the binding, and eva does not have this permission. After one of these writes,
+      // the other write is no longer allowed.
       const moved = { ...binding, subjects: [{ kind: 'User', apiGroup: group, name: 'kim' }] };
       const grown = { ...role, rules: [list, secrets] };
       const answers = await Promise.all([
@@ -78,7 +79,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     }
   });
 
-  it('are created only once', async () => {
+  it('include the default roles on both servers, which have started at the same time', async () => {
     for (const server of servers) {
       const { body } = await server.get(`${rbac}/clusterroles/view`);
       expect(body.metadata.labels).to.include({ 'kubernetes.io/bootstrapping': 'rbac-defaults' });

@@ -35,7 +35,7 @@ describe('a user who may write users', () => {
     spec: { groups },
   });
 
-  it('may give groups that the user may impersonate, and otherwise gets 403 with the name of the first other group', async () => {
+  it('may give users only groups that the writer may impersonate; another group is refused with 403 and its name', async () => {
     expect((await server.post(users, userIn('bob', ['devs', 'guests']), asAnn)).status).to.equal(201);
     expectRefusal(await server.post(users, userIn('eve', ['devs', 'admins']), asAnn), {
       reason: 'Forbidden',
@@ -51,7 +51,7 @@ describe('a user who may write users', () => {
     }
   });
 
-  it('may keep and remove groups that the user cannot give; members of system:masters may give all groups', async () => {
+  it('may keep and remove groups that the writer cannot give; members of system:masters may give all groups', async () => {
     expect((await server.post(users, userIn('kim', ['admins', 'ops']), asMaster)).status).to.equal(201);
     const kept = { spec: { displayName: 'Kim', groups: ['ops', 'admins', 'devs'] } };
     expect((await server.request('PATCH', `${users}/kim`, { ...asAnn, body: kept })).status).to.equal(200);
@@ -62,7 +62,7 @@ describe('a user who may write users', () => {
     expect((await server.delete(`${users}/kim`, asAnn)).status).to.equal(200);
   });
 
-  it('cannot add a group without the permission by any order of writes [slow]', async () => {
+  it('cannot add a group without permission, whatever the order of the writes [slow]', async () => {
     const groups = fc.subarray([...all]);
     const write = fc.record({
       name: fc.constantFrom('u1', 'u2'),

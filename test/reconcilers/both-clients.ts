@@ -5,7 +5,7 @@ import type { FaultyClient, TestKit } from 'homeostat/testing';
 
 /** Running controllers of a server, their requests, and a clock that only the test advances. */
 export interface Running {
-  /** A client without faults, whose requests are not in the list of requests. */
+  /** A client without faults, whose requests are not in `faulty.requests`. */
   readonly client: Client;
   readonly faulty: FaultyClient;
   readonly clock: FakeClock;

@@ -8,7 +8,7 @@ type TeamRun = ReconcileContext<FromModel<typeof Team>>;
 
 for (const transport of transports) {
   describe(`children and related objects of a run, ${transport}`, () => {
-    it('contain the objects that the previous run created, and send no request when nothing changes', async () => {
+    it('contain the objects that the previous run created, and cause no request when nothing changes', async () => {
       const seen: string[][] = [];
       const teams = controller(Team, {
         owns: [Worker],
@@ -33,7 +33,7 @@ for (const transport of transports) {
       expect(at.requestsOfRuns()).to.equal(requests);
     });
 
-    it('do not contain objects of another owner with the same name, or objects that another object controls', async () => {
+    it('contain only the objects that the object of the run controls', async () => {
       const seen = new Map<string, number>();
       const teams = controller(Team, {
         owns: [Worker],
@@ -64,7 +64,7 @@ for (const transport of transports) {
       expect(Object.fromEntries(seen)).to.deep.equal({ red: 1, blue: 0 });
     });
 
-    it('are found by an index of their model, in the state that this controller wrote', async () => {
+    it('are found by an index of their model, with the writes of the same run already applied', async () => {
       const seen: string[][] = [];
       const teams = controller(Team, {
         watches: [on(Worker, () => ['red'], { indexes: ['spec.task'] })],

@@ -56,7 +56,7 @@ const storeId = ({ client }: Running, id: string): Promise<unknown> =>
 
 for (const transport of transports) {
   describe(`an id in the status, ${transport}`, () => {
-    it('is in the object of the cleanup when the object is deleted right after the id was stored', async () => {
+    it('is in the object that the cleanup receives when the object is deleted after the id was stored', async () => {
       const { at, seen, open } = await runMachine(transport, 'vm-1');
       await at.settle();
       const letGo = at.faulty.holdEvents();
@@ -68,7 +68,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('is in the object of the cleanup in the next process', async () => {
+    it('is in the object that the cleanup receives in the next process', async () => {
       const { at, seen, open } = await runMachine(transport, 'vm-1');
       await at.settle();
       await at.pause();
@@ -92,7 +92,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('causes another cleanup when the cache has it only after the first cleanup', async () => {
+    it('causes another cleanup when the cache receives the id only after the first cleanup', async () => {
       const { at, seen, begun, open } = await runMachine(transport);
       await at.settle();
       await at.client.delete(Machine, 'a', { namespace });

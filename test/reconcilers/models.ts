@@ -2,7 +2,7 @@ import { conditionsSchema, defineModel } from 'homeostat';
 
 const [text, integer] = [{ type: 'string' }, { type: 'integer' }] as const;
 
-/** A kind of dependents: the controller of a team creates its workers. */
+/** A kind of owners: the controller of a team creates the workers of the team. */
 export const Team = defineModel({
   gvk: 'work.example.com/v1/Team',
   plural: 'teams',

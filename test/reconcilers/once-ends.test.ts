@@ -32,7 +32,7 @@ const create = (provider: FakeProvider, run: MachineRun): Promise<unknown> =>
 
 for (const transport of transports) {
   describe(`external effects when a namespace is deleted, ${transport}`, () => {
-    it('are returned to the cleanup of their objects, and their records are deleted last', async () => {
+    it('have their results in the cleanup of their objects, because their records are deleted last', async () => {
       const provider = new FakeProvider();
       const last: unknown[] = [];
       const ready = gate();
@@ -42,7 +42,7 @@ for (const transport of transports) {
           controller(Machine, {
             reconcile: async (run) => void (await create(provider, run)),
             cleanup: async ({ once }) => {
-              // The test opens this gate when the other objects of the namespace may already be deleted.
+              // The test opens this gate only after the deletion of the namespace has marked the machine as deleted.
               await ready.opened;
               last.push(await once.last('create', { find: ({ key }) => provider.find(key) }));
             },
@@ -74,7 +74,7 @@ for (const transport of transports) {
 }
 
 describe('external effects of a former leader', () => {
-  it('are not recorded, neither before the call nor with its result', async () => {
+  it('are not started, and the result of an effect in progress is not recorded', async () => {
     const provider = new FakeProvider();
     const gates = { before: gate(), within: gate() };
     const begun = new Set<string>();

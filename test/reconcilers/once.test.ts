@@ -54,7 +54,7 @@ async function touch(at: Running, size: string): Promise<void> {
   await at.settle();
 }
 
-/** Waits for the garbage collection of the server. */
+/** Waits until the garbage collection of the server has deleted all records. */
 const hasNoRecords = (at: Running): Promise<boolean> =>
   eventually(async () => (await recordsOf(at.client)).length === 0);
 
@@ -75,7 +75,7 @@ for (const transport of transports) {
       });
     const reconcile = async (run: MachineRun): Promise<void> => void results.push(await createOnce(run));
 
-    it('happens once; its result needs no request in the same process, and one request in the next process', async () => {
+    it('happens once; later runs get its result without a request, and the first run of the next process with one', async () => {
       const at = await runMachine(transport, { reconcile });
       const first = at.requestsOfRuns();
       await touch(at, 'large');
@@ -157,7 +157,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('may happen again with another key after its record has expired and is deleted', async () => {
+    it('happens again with another key in the next run after its record has expired and was deleted', async () => {
       const at = await runMachine(transport, {
         reconcile: (run) =>
           run.once('create', ({ key }) => provider.create(key, 'a'), {
@@ -235,7 +235,7 @@ for (const transport of transports) {
     });
 
     for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const) {
-      it(`is available to a cleanup after a crash before the record of its result, with ${propagationPolicy}`, async () => {
+      it(`is found by the cleanup when a crash prevented the record of its result, with ${propagationPolicy}`, async () => {
         let hasCrashed = false;
         const last: unknown[] = [];
         const at = await runMachine(transport, {
@@ -347,7 +347,7 @@ describe('an external effect under faults [slow]', () => {
     },
   );
 
-  it('happens once for each key, and no thing is left at the provider', async () => {
+  it('happens once for each key, and the provider has no thing without a machine', async () => {
     const { runs, faults } = await checkConvergence(withOnce);
     expect([runs, faults].every((count) => count > 30)).to.equal(true);
   });

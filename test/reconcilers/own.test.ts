@@ -64,7 +64,7 @@ function wishesOf({ object, now }: TeamRun): readonly Wish[] {
 
 for (const transport of transports) {
   describe(`the dependents that a run owns, ${transport}`, () => {
-    it('are created, changed, and deleted when they are no longer wished; other objects of the owner stay', async () => {
+    it('are created when they are wished, and deleted when no longer wished; other objects of the owner stay', async () => {
       const at = await runTeam(transport, async (run) => void (await run.own(wishesOf(run))));
       expect(await namesOf(at)).to.deep.equal(['red-0', 'red-1']);
       const { metadata } = await at.client.get(Team, 'red');
@@ -105,7 +105,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('have wished fields restored that other clients changed, and keep fields that only other clients set', async () => {
+    it('get wished fields back that other clients changed, and keep fields that only other clients set', async () => {
       const at = await runTeam(transport, async (run) => void (await run.own(wishesOf(run))));
       await at.client.patch(Desk, 'red', { type: 'merge', patch: { spec: { colour: 'blue', height: 80 } } });
       await at.settle();
@@ -133,7 +133,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('wait for the dependents that their `after` names; their state lists those in waitsFor', async () => {
+    it('are created when the dependents in their `after` are ready; until then, waitsFor in their state lists these', async () => {
       let last: OwnResult | undefined;
       const at = await runTeam(transport, async ({ own }) => {
         const worker = wish(
@@ -157,7 +157,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are ready when their condition Ready is True, if they have this condition', async () => {
+    it('are ready unless they have a condition Ready that is not True', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ own }) => {
         ready.push((await own([wish(Desk, { metadata: { name: 'red' } })])).ready);
@@ -173,7 +173,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are not ready while their condition has observed only an older generation', async () => {
+    it('are not ready while the observedGeneration of their condition Ready is older than their generation', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const height = 70 + object.spec.size;
@@ -199,7 +199,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are not ready until they have the condition that the wish names', async () => {
+    it('are not ready until the condition that the wish names is True', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ own }) => {
         ready.push((await own([wish(Desk, { metadata: { name: 'red' } }, { ready: 'Delivered' })])).ready);
@@ -218,7 +218,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are ready by default by the rules of kstatus: their status has observed their generation, and no condition contradicts', async () => {
+    it('are ready by the rules of kstatus: observedGeneration is the generation, and no condition contradicts', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ own }) => {
         ready.push((await own([wish(Desk, { metadata: { name: 'red' } })])).ready);
@@ -240,7 +240,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are deleted in the reverse order, also by the next process: a dependent is deleted after the dependents that name it in `after`', async () => {
+    it('are deleted after the dependents that name them in `after`, also by the next process', async () => {
       const results: OwnResult[] = [];
       const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk' });
       const worker = (name: string, after: readonly string[]) =>
@@ -294,7 +294,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are shown by a dry run, which writes nothing', async () => {
+    it('are not written by a dry run, which returns the changes that it would make', async () => {
       let dry: OwnResult | undefined;
       const at = await runTeam(transport, async (run) => {
         if (run.object.spec.size < 3) return void (await run.own(wishesOf(run)));
@@ -320,7 +320,7 @@ for (const transport of transports) {
 }
 
 describe('the dependents that a run owns', () => {
-  it('are not taken over from other owners; the error names the controlling object, or says how to take over an object that no object controls', async () => {
+  it('are taken over with the option `adopt`, but never from another object that controls them', async () => {
     const errors: string[] = [];
     const adopt = { value: false };
     const at = await runTeam(
@@ -383,7 +383,7 @@ describe('the dependents that a run owns', () => {
     expect(() => worker('a', { afer: [] })).to.throw('wish Worker/a: unknown key "afer". Did you mean "after"?');
   });
 
-  it('have the same result after each fault of their requests [slow]', async () => {
+  it('have the same final state, whichever of their requests fails [slow]', async () => {
     await checkConvergence({
       models,
       controllers: () => [teams(async (run) => void (await run.own(wishesOf(run))))],

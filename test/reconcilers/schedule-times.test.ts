@@ -18,7 +18,7 @@ const Backup = defineModel({
 });
 
 interface SlotsOfTeam extends Running {
-  /** Advances the clock minute by minute to a time, and returns the slots that ran until then. */
+  /** Advances the clock in steps of 30 minutes to a time, and returns the slots that ran until then. */
   slotsUntil(time: string): Promise<readonly string[]>;
 }
 
@@ -48,7 +48,7 @@ async function runTeam(schedule: ScheduleOptions, startTime: string): Promise<Sl
 describe('the slots of a schedule', () => {
   const timeZone = 'Europe/Berlin';
 
-  it('contain a time that occurs twice in autumn only once, at its first occurrence [slow]', async () => {
+  it('contain a local time that occurs twice in autumn only once, at its first occurrence [slow]', async () => {
     const at = await runTeam({ cron: '30 2 * * *', timeZone }, '2030-10-26T12:00:00Z');
     expect(await at.slotsUntil('2030-10-28T02:00:00Z')).to.deep.equal(['2030-10-27T00:30:00Z', '2030-10-28T01:30:00Z']);
     await at.stop();
@@ -93,7 +93,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('run again with the same time when the annotation of their end has an older value, as in a restored backup', async () => {
+  it('run again when the annotation of the last ended slot has an older value, as in a restored backup', async () => {
     const at = await runTeam({ cron: '0 * * * *', timeZone: 'UTC' }, '2030-01-01T00:00:00Z');
     expect(await at.slotsUntil('2030-01-01T02:00:00Z')).to.deep.equal(['2030-01-01T01:00:00Z', '2030-01-01T02:00:00Z']);
     const annotations = { 'slot-ended.work.example.com/team': '2030-01-01T00:00:00Z' };
@@ -102,7 +102,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('do not run again after a conflict in the write of their end', async () => {
+  it('do not run again when the write that records their end gets a conflict', async () => {
     const at = await runTeam({ cron: '0 * * * *', timeZone: 'UTC' }, '2030-01-01T00:30:00Z');
     let patches = 0;
     // The second write of a slot records its end.
@@ -116,7 +116,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('need the permission of the plugin to patch its kind; without the permission, the error says so', async () => {
+  it('need the permission of the plugin to patch its kind; without it, the error names the verb and the kind', async () => {
     const errors: unknown[] = [];
     const logger = {
       debug() {},

@@ -24,14 +24,14 @@ interface Scheduled extends Running {
 }
 
 /**
- * Returns the tag of slow tests over HTTP: days of fake time take seconds there, and both clients have the same rules
- * of slots.
+ * Returns the tag of slow tests for HTTP, because days of fake time take seconds there. The rules of slots are the same
+ * in process.
  */
 const tierOf = (transport: Transport): string => (transport === 'over HTTP' ? ' [slow]' : '');
 
 for (const transport of transports) {
   describe(`a schedule, ${transport}${tierOf(transport)}`, () => {
-    it('runs each object once at each of its slots, with the slot and the reason', async () => {
+    it('causes one run of each object at each slot, with the slot and the reason', async () => {
       const reasons: string[] = [];
       const at = await runTeams(transport, { schedule: '0 3 * * *' }, ({ scheduled, reasons: given }) => {
         if (scheduled !== undefined) reasons.push(...given.map(({ type, detail }) => `${type} ${detail}`));
@@ -75,7 +75,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('runs a slot again with the same time when the process ended during its run, with every policy for missed slots', async () => {
+    it('runs a slot again with the same time when the process ended during its run, even with `missed: skip`', async () => {
       const hold = { is: true };
       const at = await runTeams(
         transport,
@@ -100,7 +100,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('runs the missed slots according to the policy [slow]', async () => {
+    it('runs none, the last or all of the missed slots, as the option `missed` says [slow]', async () => {
       const expected = {
         skip: ['-'],
         last: ['2030-01-01T04:00:00Z'],
@@ -155,7 +155,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('continues together with an interval and with a time that a run requests', async () => {
+    it('runs in addition to the interval in `every`, and to a run that the reconciler requests with `after`', async () => {
       const at = await runTeams(transport, { every: '20m', schedule: '30 0 * * *' }, ({ scheduled, now }) =>
         scheduled === undefined && now === midnight ? { after: '5m' } : undefined,
       );
@@ -184,7 +184,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('does not stop the other runs of an object with an invalid schedule', async () => {
+    it('that is invalid for one object does not stop the other runs of this object', async () => {
       const schedule = ({ spec: { size } }: TeamObject): string => `${size} 0 * * *`;
       const at = await runTeams(transport, { schedule }, undefined, { teams: { red: 61, blue: 30 } });
       expect(at.read()).to.have.members(['red -', 'blue -']);
@@ -292,7 +292,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('causes no run when it writes its own annotations, whatever the predicates', async () => {
+  it('causes no run by its own annotations, even with a predicate that accepts every update', async () => {
     const at = await runTeams('in process', { schedule: '0 * * * *', predicates: [() => true] });
     await at.to('2030-01-01T01:00:00Z');
     expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T01:00:00Z']);
@@ -335,7 +335,7 @@ describe('a schedule', () => {
     }
   });
 
-  it('has the same result after each fault of its requests [slow]', async () => {
+  it('leads to the same final state, whichever of its requests fails [slow]', async () => {
     await checkConvergence({
       models: [Team, Worker],
       controllers: () => [

@@ -75,31 +75,31 @@ describe('the types of reconcilers', () => {
     }
   });
 
-  it('allow a name for the objects of a model', () => {
+  it('give the exact type of the objects of a model, by FromModel', () => {
     expect(isExactly<FromModel<typeof Desk>['spec'], { readonly height: number }>(true)).to.equal(true);
     expect(isExactly<FromModel<typeof Desk>['metadata']['namespace'], string>(true)).to.equal(true);
     expect(isExactly<FromModel<typeof Team>['metadata']['namespace'], string | undefined>(true)).to.equal(true);
   });
 
-  it('allow null for optional fields in status and ensure, which removes the fields, but not for others', () => {
+  it('allow null, which removes a field, for optional fields in status and ensure, but not for required fields', () => {
     const definition = controller(Team, {
       owns: [Worker, Note],
       async reconcile({ status, ensure }) {
         await status({ members: null });
-        // @ts-expect-error -- a number or null
+        // @ts-expect-error -- members is a number or null
         await status({ members: 'many' });
-        // @ts-expect-error -- no such field
+        // @ts-expect-error -- the status has no field member
         await status({ member: null });
         await ensure(Note, 'red', { spec: { text: null }, metadata: { labels: { 'example.com/a': null } } });
-        // @ts-expect-error -- the schema requires the field
+        // @ts-expect-error -- the schema requires spec.task
         await ensure(Worker, 'red', { spec: { task: null } });
       },
     });
     expect(definition.name).to.equal('team');
   });
 
-  it('refuse null in a wish: a field that is left out is removed', () => {
-    // @ts-expect-error -- a wish has the fields that should be there
+  it('refuse null in a wish, because leaving out a field removes it', () => {
+    // @ts-expect-error -- a wish cannot have null as the value of a field
     const wished = wish(Note, { metadata: { name: 'red' }, spec: { text: null } });
     expect(wished.id).to.equal('Note/red');
   });

@@ -91,7 +91,7 @@ describe('the explanation of an object', () => {
     );
   });
 
-  it('names the finalizer that blocks a deletion, the plugin that should remove it, and the reason why it has not', async () => {
+  it('names the finalizer that blocks a deletion, the controller that should remove it, and the error of this controller', async () => {
     await create('eve', 'clinging');
     await explained('eve', 'NotReady');
     await server.client.delete(Person, 'eve');
@@ -139,7 +139,7 @@ describe('the explanation of an object', () => {
     expect(finalizers[0]).not.to.have.property('controller');
   });
 
-  it('has an overview of stuck objects, the oldest problem first', async () => {
+  it('is complemented by a list of stuck objects at /debug/stuck', async () => {
     await clock.advance(61_000);
     const { items } = (await get('/debug/stuck')) as {
       readonly items: readonly {

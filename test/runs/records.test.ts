@@ -118,7 +118,7 @@ describe('the records of runs', () => {
     expect(second.durationMs).to.be.above(0);
   });
 
-  it('show the error with only the frames of the plugin, and the next attempt, as does the state of the controller', async () => {
+  it('show the error with only the stack frames of the plugin, and the time of the next attempt', async () => {
     await server.client.create(Person, { metadata: { name: 'bad' }, spec: { name: 'bad' } });
     const run = await firstRun('bad', ({ attempt }) => attempt === 3);
     expect(run.result).to.equal('error');

@@ -111,8 +111,8 @@ async function readManifest(folder: string): Promise<Manifest> {
 }
 
 /**
- * Writes a package as it is installed, with the output of its install scripts. npm ignores the name of the outermost
- * folder.
+ * Writes a tarball of an installed package, with the output of its install scripts. npm ignores the name of the
+ * outermost folder.
  */
 async function writeTarball(folder: string, response: ServerResponse): Promise<void> {
   const name = basename(folder);

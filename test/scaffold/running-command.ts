@@ -26,7 +26,7 @@ export class RunningCommand {
     return (JSON.parse(line) as { readonly url: string }).url;
   }
 
-  /** Ends the command as Ctrl+C does. Resolves with its exit code, or null if a signal ended it. */
+  /** Ends the command with SIGTERM. Resolves with its exit code, or null if a signal ended it. */
   async stop(): Promise<number | null> {
     const { exitCode } = this.#child;
     if (exitCode !== null) return exitCode;

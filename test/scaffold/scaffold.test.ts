@@ -11,7 +11,7 @@ import { packPackages } from './packed-packages.ts';
 import type { PackedPackage } from './packed-packages.ts';
 import { RunningCommand } from './running-command.ts';
 
-/** All published packages. */
+/** All entry points of the published packages that a plugin may import. */
 const entries = [
   'homeostat',
   'homeostat/testing',
@@ -72,7 +72,10 @@ describe('npm create homeostat [slow]', function () {
     return execute('npm', args, { cwd, environment });
   };
 
-  /** Compiles imports of all entries in a plugin that also checks the declarations of its packages. */
+  /**
+   * Compiles imports of all entry points in the plugin with both compilers, which also check the declarations of the
+   * packages.
+   */
   async function compileEntries(): Promise<void> {
     const file = join(plugin, 'entries.ts');
     await writeFile(file, entries.map((entry) => `export type {} from '${entry}';\nimport '${entry}';\n`).join(''));
@@ -112,7 +115,7 @@ describe('npm create homeostat [slow]', function () {
     }
   });
 
-  it('makes a plugin that passes lint, compiler and tests, is extended, and runs [spec experience-walk]', async () => {
+  it('makes a plugin that passes lint, compiler and tests, can be extended, and runs [spec experience-walk]', async () => {
     const beginMs = performance.now();
     await npm(
       folder,

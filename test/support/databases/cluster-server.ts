@@ -141,7 +141,7 @@ export class ClusterServer {
   async #end(signal: (child: ChildProcess) => void): Promise<void> {
     const child = this.#child;
     if (!child || !this.#isRunning) return;
-    // All its processes share its stderr, which closes when the last one has ended.
+    // All processes of the server share one stderr, which closes when the last process has ended.
     const closed = once(child, 'close');
     signal(child);
     await closed;

@@ -11,7 +11,7 @@ export interface EtcdCluster {
   url(prefix: string): string;
   leader(): Promise<EtcdMember>;
   kill(member: EtcdMember): Promise<void>;
-  /** Starts a member. `args` replace the further arguments of all members. */
+  /** Starts a member. `args` come after the arguments of all members, and override those with the same name. */
   start(member: EtcdMember, args?: readonly string[]): void;
   /** Resolves when the members serve requests. */
   ready(members: readonly EtcdMember[]): Promise<void>;
@@ -33,7 +33,7 @@ interface EtcdClusterOptions {
   readonly size?: number;
   /** True to connect the members through proxies. Default false. */
   readonly proxied?: boolean;
-  /** Further arguments of each member. */
+  /** Additional command-line arguments of each member. */
   readonly args?: readonly string[];
 }
 

@@ -19,7 +19,7 @@ export class MysqlTestDatabase {
     this.#name = name;
   }
 
-  /** Creates a database. When no server is available, skips the tests; rejects if the environment names a server. */
+  /** Creates a database. Without a server, it skips the tests, or rejects if `HOMEOSTAT_TEST_MYSQL` is set. */
   static async create(context: Mocha.Context): Promise<MysqlTestDatabase> {
     let admin: Connection;
     try {

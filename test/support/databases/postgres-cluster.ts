@@ -21,7 +21,7 @@ export class PostgresCluster {
   /**
    * Ends the process at a signal. An interrupted run does not call mocha's hooks, but the servers are killed at `exit`.
    */
-  // oxlint-disable-next-line unicorn/no-process-exit -- as the signal would have done, once the servers have ended
+  // oxlint-disable-next-line unicorn/no-process-exit -- ends the process as the signal does by default
   readonly #exit = (): void => process.exit(1);
   readonly #abandon = (): void => {
     for (const server of [this.primary, this.standby]) server.abandon();
@@ -78,8 +78,8 @@ export class PostgresCluster {
   }
 
   /**
-   * Stops the cluster in the middle of a commit: the primary has written and sent it, the standby has not read it, and
-   * no client has a response. After this, no write succeeds.
+   * Stops the cluster in the middle of a commit: the primary has written and sent the commit, the standby has not read
+   * it, and no client has a response. After this, no write succeeds.
    */
   async haltInCommit(): Promise<void> {
     this.standby.freeze();

@@ -18,7 +18,7 @@ export class TestDatabase {
     this.#name = name;
   }
 
-  /** Creates a database. Without a server it skips the tests, or rejects if the environment names a server. */
+  /** Creates a database. Without a server, it skips the tests, or rejects if `HOMEOSTAT_TEST_POSTGRES` is set. */
   static async create(context: Mocha.Context): Promise<TestDatabase> {
     const admin = new Client({
       connectionString: serverUrl,
@@ -49,7 +49,8 @@ export class TestDatabase {
   }
 
   /**
-   * Does what a newer program does at its start: gives the tables the next schema version, and makes the given changes.
+   * Changes the database as a newer program does at its start: sets the next schema version, and executes the given
+   * statements.
    */
   async upgrade(...changes: readonly string[]): Promise<void> {
     const client = new Client({ connectionString: this.url });

@@ -11,8 +11,9 @@ export interface SharedDatabase {
 export type CreateDatabase = (context: Mocha.Context) => Promise<SharedDatabase>;
 
 /**
- * The engines with a database server. MySQL is missing: it differs from PostgreSQL only in the store, whose tests run
- * on it. etcd is left to the slow tests, because its processes take more CPU time than the tests.
+ * The engines with a database server. MySQL is missing, because it differs from PostgreSQL only in the store, and the
+ * tests of the store run on MySQL. etcd runs only in the slow tests, because its processes take more CPU time than the
+ * tests.
  */
 const databaseServers: Readonly<Record<string, CreateDatabase>> = {
   PostgreSQL: (context) => TestDatabase.create(context),
@@ -35,7 +36,10 @@ export function describeOnShared(title: string, suite: (create: CreateDatabase) 
   for (const [engine, create] of Object.entries(engines)) describe(`${title}, on ${engine}`, () => suite(create));
 }
 
-/** Defines a test once for each of these engines. The test gets the URL of a new database. */
+/**
+ * Defines a test once for each engine whose databases several servers can share. The test gets the URL of a new
+ * database.
+ */
 export function itOnShared(title: string, test: (url: string) => Promise<void>): void {
   for (const [engine, create] of Object.entries(engines)) {
     it(`${title}, on ${engine}`, async function run() {

@@ -113,7 +113,8 @@ export class WireReplay {
     const text = this.#translated(JSON.stringify(body, omit));
     const [, revision] = unknownRevision.exec(text) ?? [];
     if (revision === undefined) return { body: text, type };
-    // The reads between these requests were not recorded.
+    // The recording does not have the reads before such requests, so the request gets the present revision of the
+    // object.
     const { metadata } = (await this.server.get(path.replace(/\/status|\/scale|\?.*/g, ''))).body;
     const current = text.replace(revision, metadata.resourceVersion as string);
     return { body: path.endsWith('/scale') ? current.replace(uidText, `"uid":"${metadata.uid}"`) : current, type };
@@ -201,7 +202,7 @@ function contentOf(body: Json, { path }: RecordedRequest['request'], recorded: J
   return { kind, labels, finalizers, isDeleted: deletionTimestamp !== undefined, spec: body.spec, status: body.status };
 }
 
-/** Removes random parts. */
+/** Returns `generateName` if the object has it, because the generated name has a random suffix; otherwise the name. */
 function nameOf({ metadata }: Json): string {
   return metadata.generateName === undefined ? metadata.name : metadata.generateName;
 }

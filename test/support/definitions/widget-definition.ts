@@ -24,7 +24,7 @@ const status = {
   properties: { phase: { type: 'string' }, replicas: { type: 'integer' }, selector: { type: 'string' } },
 };
 
-/** Returns the only version of the definition; `changes` replace its fields. */
+/** Returns version v1 of a definition of Widget; `changes` replace its fields. */
 export function widgetVersion(changes: object = {}): object {
   return {
     name: 'v1',

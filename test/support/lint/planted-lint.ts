@@ -12,7 +12,10 @@ interface Report {
   readonly diagnostics: readonly { readonly code: string; readonly message: string; readonly filename: string }[];
 }
 
-/** Writes files by path into a folder that has the scripts of the checks and the packages that these need. */
+/**
+ * Copies the scripts of the checks into a folder, links the packages that the scripts need, and writes the given files
+ * by path.
+ */
 export async function plant(folder: string, planted: Readonly<Record<string, string>>): Promise<void> {
   await cp(join(root, '.ci'), join(folder, '.ci'), { recursive: true });
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));

@@ -120,7 +120,7 @@ async function sendToken(request: IncomingMessage, response: ServerResponse): Pr
 function isClient({ headers }: IncomingMessage, form: URLSearchParams): boolean {
   if (client.secret === '') return form.get('client_id') === client.id;
   const [, base64 = ''] = /^Basic (.+)$/.exec(headers.authorization ?? '') ?? [];
-  // Both parts are encoded as in a form (RFC 6749, 2.3.1).
+  // The id and the secret of the client are form-encoded (RFC 6749, 2.3.1).
   const [id, secret] = Buffer.from(base64, 'base64').toString().replaceAll('+', ' ').split(':').map(decodeURIComponent);
   return id === client.id && secret === client.secret;
 }

@@ -19,7 +19,7 @@ export class LoginBrowser {
   readonly #ca: string;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param ca the authority of issuers */
+  /** @param ca the CA certificate of the issuers, in PEM */
   constructor(url: string, ca: string, headers: Readonly<Record<string, string>> = {}) {
     this.#url = url;
     this.#ca = ca;

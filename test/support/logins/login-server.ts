@@ -77,7 +77,7 @@ export class LoginServer {
     this.#server = undefined;
   }
 
-  /** Stops the issuers as well. */
+  /** Stops the server and the issuers, and deletes their folder. */
   async close(): Promise<void> {
     await this.stop();
     await Promise.all(this.issuers.map(async (issuer) => issuer.stop()));

@@ -108,8 +108,8 @@ export class TokenIssuer {
   }
 
   /**
-   * Sets the person who logs in by later logins: the ID token has the given claims. If the claims have `alg`, the token
-   * is not signed.
+   * Sets the person of later logins: their ID tokens have the given claims. If the claims have `alg`, the token is not
+   * signed.
    */
   async expect(person: object, client = { id: 'homeostat', secret: '' }): Promise<void> {
     await this.#order({ do: 'expect', person, client });

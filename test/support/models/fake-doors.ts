@@ -51,7 +51,7 @@ export const issuesAgain = (doors: DoorSystem): ControllerDefinition =>
     },
   });
 
-/** A controller that ignores a failed call as if the door were already closed. */
+/** A controller whose cleanup ignores a failed call, as if the door were already closed. */
 export const swallowsErrors = (doors: DoorSystem): ControllerDefinition =>
   controller(Person, {
     owns: [Badge],

@@ -16,7 +16,7 @@ export class TcpProxy {
   readonly #port: number;
   readonly #listener: Server;
   readonly #links = new Set<Link>();
-  /** Sockets whose two sides no longer receive data from each other. */
+  /** Sockets of connections that stay open, but transfer no more data. */
   readonly #dead = new Set<Socket>();
   #state: 'up' | 'down' | 'stalled' = 'up';
   #answer: string | undefined;
@@ -44,7 +44,7 @@ export class TcpProxy {
     return url.href;
   }
 
-  /** The local ports of the connections to the server, which are the client ports for it. */
+  /** The local ports of the connections to the server. The server sees them as the ports of its clients. */
   get ports(): number[] {
     return [...this.#links].flatMap(({ server }) => server.localPort ?? []);
   }
@@ -58,7 +58,7 @@ export class TcpProxy {
   /** Cuts all connections, and stops listening until {@link listen}. */
   refuse(): void {
     this.#cutAll();
-    // close() takes effect at once, but its event comes only after the connections have ended.
+    // close() stops listening at once, but emits its event only after all connections have ended.
     this.#listener.close();
   }
 

@@ -11,7 +11,7 @@ export interface WireEvent {
   readonly object: any;
 }
 
-/** Called at each event, so that a test does not need to poll {@link WatchReader.events}. */
+/** Callbacks of a reader, so that a test does not need to poll {@link WatchReader.events}. */
 export interface WatchListener {
   readonly onEvent: (event: WireEvent) => void;
   /** Called when the connection has ended, possibly more than once. */

@@ -91,7 +91,10 @@ interface WebhookParts {
   readonly [field: string]: unknown;
 }
 
-/** Returns a configuration of webhooks for all writes of people.example.com. `fields` replace its fields. */
+/**
+ * Returns a configuration of webhooks for all writes of people.example.com. The fields of each webhook replace the
+ * defaults.
+ */
 export function webhookConfiguration(
   kind: 'MutatingWebhookConfiguration' | 'ValidatingWebhookConfiguration',
   name: string,

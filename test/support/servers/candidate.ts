@@ -48,7 +48,8 @@ class Line {
 }
 
 /**
- * A manager with its own clock and connection. It greets persons in its own name. The test can hold back its writes.
+ * A manager with its own clock and connection. Its controller writes its name as the greeting of each person. The test
+ * can hold back these writes.
  */
 export class Candidate {
   readonly name: string;
@@ -56,7 +57,7 @@ export class Candidate {
   readonly line: Line = new Line();
   readonly errors: unknown[] = [];
   isLeader = false;
-  /** The names of the persons whom it is about to greet. */
+  /** The names of the persons whom the controller has started to greet. */
   readonly greeting: string[] = [];
   /** The error with which `run` of the manager rejected. */
   failure: unknown;
@@ -84,7 +85,7 @@ export class Candidate {
     return !this.isLeader && this.#manager.isIdle();
   }
 
-  /** Makes the candidate wait before each later write. */
+  /** Makes the candidate wait before each later write, until {@link letGo}. */
   hold(): void {
     this.#held = new Promise((resolve) => (this.#letGo = resolve));
   }

@@ -11,8 +11,8 @@ import { Person } from '../models/models.ts';
 // A program that prints as JSON which files and functions of the project run for one creation over HTTP.
 
 /**
- * The number of measured creations. Only functions that run in each of them count, so that a timer that ends by chance
- * does not.
+ * The number of measured creations. Only functions that run in each creation are counted, so that a timer that fires by
+ * chance is not counted.
  */
 const creations = 3;
 
@@ -65,7 +65,10 @@ function sourceOf(url: string): string | undefined {
   return isOwn ? path.slice(root.length).replace('/dist/', '/').replace(/\.js$/, '.ts') : undefined;
 }
 
-/** Returns the files that all measurements have in common, with their numbers of functions. */
+/**
+ * Returns the files that all measurements have in common, each with the number of functions that ran in every
+ * measurement.
+ */
 function common(all: readonly Map<string, Set<string>>[]): [file: string, functions: number][] {
   const [first = new Map<string, Set<string>>(), ...others] = all;
   const counted = Array.from(first, ([file, functions]): [string, number] => [

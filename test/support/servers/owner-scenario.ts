@@ -25,9 +25,9 @@ interface Row {
 }
 
 /**
- * Machines that own each other, written as `<name> of <owner>,… [<finalizer>,…]`. After an owner, `!` blocks its
- * deletion, `?` means a wrong UID, and `*` means a kind that is not served. A machine that is being deleted is shown as
- * `<name> going …`.
+ * Machines that own each other, written as `<name> of <owner>,… [<finalizer>,…]`. After an owner, `!` means
+ * `blockOwnerDeletion`, `?` means a wrong UID, and `*` means a kind that is not served. A machine that is being deleted
+ * is shown as `<name> going …`.
  */
 export class OwnerScenario {
   readonly #server: TestServer;

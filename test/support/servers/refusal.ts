@@ -41,8 +41,8 @@ function causesOf({ body }: Answer): string[] {
 let markers = 0;
 
 /**
- * Does the work, and checks that it had no effect: the revision of the database does not change, and an open watch
- * receives no event before that of a last write, which is a marker.
+ * Does the work, and checks that it had no effect: the revision of the database does not change, and the first event of
+ * an open watch is that of a marker, which is written after the work.
  */
 export async function leavesNoTrace<T>(server: TestServer, work: () => Promise<T>): Promise<T> {
   const before = await server.revision(persons);

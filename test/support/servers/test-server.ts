@@ -92,8 +92,9 @@ export class TestServer {
   }
 
   /**
-   * Sends a request with an unchanged path, on an idle connection of an earlier request, or on a new one. A request with
-   * a method that HTTP does not have gets a new connection, because the server responds to malformed HTTP only there.
+   * Sends a request with an unchanged path, on an idle connection of an earlier request, or on a new one. A request
+   * with a method that HTTP does not have gets a new connection, because the server responds to malformed HTTP only in
+   * the first request of a connection.
    */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const body = bytesOf(options.body);

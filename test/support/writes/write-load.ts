@@ -21,8 +21,8 @@ export interface WriteAttempt {
 }
 
 /**
- * Writers that write continuously. Each creates an object, changes it twice on the basis of the last response, and
- * deletes every third object.
+ * Writers that write continuously. Each creates objects one after the other, changes each object twice on the basis of
+ * the last response, and deletes every third object.
  */
 export class WriteLoad {
   /** The writes in the order of their responses. */
