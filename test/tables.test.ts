@@ -14,7 +14,7 @@ const partial = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const partialList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const minuteMs = 60_000;
 
-describe('tables and metadata only, requested by Accept', () => {
+describe('tables and objects with only metadata, requested by Accept', () => {
   const clock = new FakeClock();
   let server: TestServer;
 
@@ -69,7 +69,7 @@ describe('tables and metadata only, requested by Accept', () => {
       ]);
     });
 
-    it('has the metadata in each row, or with includeObject the object or nothing', async () => {
+    it('has in each row the metadata, the whole object or nothing, as includeObject says', async () => {
       const stored = (await server.get(`${demoPersons}/ann`)).body;
       const { metadata } = stored;
       const alone = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
@@ -133,7 +133,7 @@ describe('tables and metadata only, requested by Accept', () => {
       expect(body.rows[0].object.apiVersion).to.equal('meta.k8s.io/v1beta1');
     });
 
-    it('is the response to a write and to the deletion of a collection; the response to the deletion of one object, and an error, are a Status', async () => {
+    it('is the response to a write and to the deletion of a collection; other deletions and errors get a Status', async () => {
       const headers = { accept: table };
       const created = await server.post(demoPersons, newDemoPerson('cat'), { headers });
       expect([created.status, created.body.kind, created.body.rows[0].cells[4]]).to.deep.equal([201, 'Table', '0s']);
@@ -186,7 +186,7 @@ describe('tables and metadata only, requested by Accept', () => {
       expectRefusal(await server.get(`${demoPersons}/dan`), { reason: 'NotFound' });
     });
 
-    it('gets the next available media type of the Accept header', async () => {
+    it('selects the available media type with the highest q, and the first of several', async () => {
       expect((await ask(demoPersons, `application/json;as=Foo;g=x;v=v1,${table}`)).body.kind).to.equal('Table');
       expect((await ask(demoPersons, `${partial},application/json`)).body.kind).to.equal('PersonList');
       expect((await ask(demoPersons, `${table};q=0.5,application/json`)).body.kind).to.equal('PersonList');
@@ -225,7 +225,7 @@ describe('tables and metadata only, requested by Accept', () => {
       expect(only?.object.rows[0].cells[0]).to.equal('');
     });
 
-    it('that fails ends with a Status', async () => {
+    it('whose kind is unregistered ends with a Status, also for tables', async () => {
       const watch = await server.watch(`${demoPersons}?watch=true`, { accept: table });
       await watch.count(2);
       server.api.schemeManager.unregister(demoPerson, 'service');

@@ -26,7 +26,7 @@ const here = new URL('../testing-guide.test.ts', import.meta.url);
 const bare = (code: string): string => code.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '');
 
 describe('docs/testing.md', () => {
-  it('shows exactly the code that runs in this test', async () => {
+  it('shows exactly the code that runs in this test file', async () => {
     const source = bare(await readFile(here, 'utf8'));
     const snippets = [...(await readFile(guide, 'utf8')).matchAll(/```ts\n([\s\S]+?)```/g)].map(
       ([, code = '']) => code,
@@ -76,7 +76,7 @@ describe('docs/testing.md', () => {
     await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
     await kit.settle();
     const letGo = faulty.holdEvents(({ kind }) => kind === 'Person');
-    await server.client.delete(Person, 'ada'); // the controller does not know
+    await server.client.delete(Person, 'ada'); // the controller has not seen this yet
     letGo();
     await kit.settle();
     expect((await server.client.list(Badge)).items).to.deep.equal([]);
@@ -197,8 +197,8 @@ describe('docs/testing.md', () => {
     await server.stop();
 
     const plan = await planChanges({
-      plugins: [{ models: [Person, Badge], controllers: [personController] }], // or compiled folders
-      from: file, // of homeostat export
+      plugins: [{ models: [Person, Badge], controllers: [personController] }], // or folders of compiled plugins.
+      from: file, // The file that homeostat export wrote.
       fetch: async () => Response.json({ state: 'running' }),
     });
     expect(plan.failures).to.deep.equal([]);
@@ -209,7 +209,7 @@ describe('docs/testing.md', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('shows the message of a failure [slow]', async () => {
+  it('shows the exact message of a failed convergence check [slow]', async () => {
     const failure: unknown = await checkConvergence({
       models: [Badge],
       controllers: [waitsToBeTold],

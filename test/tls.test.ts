@@ -31,7 +31,7 @@ describe('a server with TLS', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Resolves with a connection when its handshake is complete. Rejects when it fails. */
+  /** Resolves with a connection when its handshake is complete. Rejects when the handshake fails. */
   async function shake(options: ConnectionOptions = {}, target: TestServer = server): Promise<TLSSocket> {
     const socket = connectTls({ host: '127.0.0.1', port: target.port, ca: target.api.ca, ...options });
     await once(socket, 'secureConnect');
@@ -45,7 +45,7 @@ describe('a server with TLS', () => {
     );
   }
 
-  it('has an HTTPS URL, and a certificate of the CA that it returns', async () => {
+  it('has an HTTPS URL, and a certificate that the CA in its property `ca` has signed', async () => {
     expect(server.api.url).to.match(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect(server.api.ca).to.equal(readFileSync(join(folder, 'tls', 'ca.crt'), 'utf8'));
     for (const servername of ['localhost', 'home.example.com']) (await shake({ servername })).destroy();
@@ -53,7 +53,7 @@ describe('a server with TLS', () => {
     expect(await failure({ ca: undefined })).to.equal('SELF_SIGNED_CERT_IN_CHAIN');
   });
 
-  it('accepts only authenticated cipher suites of TLS 1.2', async () => {
+  it('accepts only cipher suites with ECDHE and authenticated encryption in TLS 1.2', async () => {
     for (const ciphers of [
       'ECDHE-ECDSA-AES128-SHA',
       'ECDHE-ECDSA-AES256-SHA384',
@@ -117,7 +117,7 @@ describe('a server with TLS', () => {
       .and.include('"code":431');
   });
 
-  it('responds to plain HTTP with a message that it needs HTTPS', async () => {
+  it('responds to plain HTTP with 400 and a message that the server needs HTTPS', async () => {
     const answer = await fetch(`http://127.0.0.1:${server.port}${persons}`, { method: 'DELETE' });
     expect(answer.status).to.equal(400);
     expect(answer.headers.get('content-type')).to.equal('application/json');
@@ -211,7 +211,7 @@ describe('a server with TLS', () => {
     await own.stop();
   });
 
-  it('leaves no handles behind when the start fails without a certificate [slow]', async () => {
+  it('closes the database when the start fails because the certificate file is missing [slow]', async () => {
     const database = `sqlite:${join(folder, 'locked.db')}`;
     const tls = { certFile: join(folder, 'none.crt'), keyFile: join(folder, 'none.key') };
     const refused: unknown = await startApiServer({ database, port: 0, tls }).catch((error: unknown) => error);
@@ -226,7 +226,7 @@ describe('a certificate that is replaced in its file while the server runs', () 
     for (const name of ['a', 'b']) {
       await (await TestServer.start({ tls: { directory: join(folder, name) } })).stop();
     }
-    // The file also has the key.
+    // The file has both the certificate and the key.
     const given = join(folder, 'given.pem');
     await cp(join(folder, 'a', 'server.pem'), given);
     const clock = new FakeClock(Date.now());

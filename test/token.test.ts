@@ -84,9 +84,9 @@ describe('a server with a token', () => {
   for (const [what, headers] of [
     ['nothing', {}],
     ['another token', bearing('incorrect-horse-battery-staple')],
-    ['one of the same length', bearing(token.replace('c', 'k'))],
+    ['another token of the same length', bearing(token.replace('c', 'k'))],
     ['the beginning of the token', bearing(token.slice(0, -1))],
-    ['more than the token', bearing(`${token}x`)],
+    ['the token with another character at its end', bearing(`${token}x`)],
     ['the token twice', bearing(`${token} ${token}`)],
     ['a token of 15,000 characters', bearing('x'.repeat(15_000))],
     ['an empty token', bearing('')],
@@ -100,7 +100,7 @@ describe('a server with a token', () => {
     });
   }
 
-  it('responds in the same way for every path, method and body [spec 5-authentication]', async () => {
+  it('responds with the same 401 to every path, method and body without the token [spec 5-authentication]', async () => {
     for (const path of [
       '/',
       '/apis',
@@ -135,7 +135,7 @@ describe('a server with a token', () => {
     }
   });
 
-  it('responds before the body has arrived, and accepts the next request on the same connection', async () => {
+  it('responds with 401 before the body has arrived, and accepts the next request on the same connection', async () => {
     const headers = { 'content-type': 'application/json', 'content-length': '1000' };
     const target = { host: '127.0.0.1', port: server.port, path: persons };
     const call = request({ ...target, method: 'POST', headers, agent: false });
@@ -198,7 +198,7 @@ async function drainedOrClosed(socket: Socket): Promise<void> {
 }
 
 describe('the token option', () => {
-  it('is refused when it is too weak, before the database is opened, and is not in the message', async () => {
+  it('is refused when it is too weak; the message does not contain the token', async () => {
     const error: unknown = await startApiServer({ database: 'memory:', port: 0, token: 'weak' }).catch(
       (thrown: unknown) => thrown,
     );

@@ -94,7 +94,7 @@ describe('traces', () => {
     expect(linksOf(spanOf('reconcile machine'))).to.deep.equal([idOf(write)]);
   });
 
-  it('also connect reconciles in a version that is not the storage version', async () => {
+  it('connect a write with a reconcile in a version that is not the storage version', async () => {
     const gadgets = controller(gadgetV1, { reconcile() {} });
     server = await startTestServer({ models: [gadget], controllers: [gadgets] });
     const { client } = server;
@@ -107,7 +107,7 @@ describe('traces', () => {
     expect(linksOf(spanOf('reconcile gadget'))).to.deep.equal([idOf(spanOf('cause'))]);
   });
 
-  it("have the reconcileID of the run's record, which has the trace that caused the run", async () => {
+  it("have the reconcileID of the record of a run; the record has the traceparent of the request that caused the run", async () => {
     server = await startTestServer({ models: [Person, machine], controllers: [persons], logger: silentLogger });
     await post('ann');
     await server.settle();

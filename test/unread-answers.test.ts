@@ -53,7 +53,7 @@ describe('responses that clients do not read', () => {
     await server.stop();
   });
 
-  /** The content is random, so that compression does not make it smaller. */
+  /** Returns a Person of 1 MiB. The content is random, so that compression makes it only a quarter smaller. */
   function large(index: number): Record<string, unknown> {
     return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
   }
@@ -89,7 +89,7 @@ describe('responses that clients do not read', () => {
   }
 
   for (const encoding of ['identity', 'gzip'])
-    it(`are made only as fast as they are read: lists, ${encoding} [slow]`, async () => {
+    it(`are produced only as fast as the clients read them: lists, ${encoding} [slow]`, async () => {
       const before = bytesInUse();
       await Promise.all(Array.from({ length: 20 }, () => begin(ask(persons, `Accept-Encoding: ${encoding}\r\n`))));
       expect(bytesInUse() - before).to.be.below(allowance);
@@ -97,7 +97,7 @@ describe('responses that clients do not read', () => {
       expect(body.items).to.have.length(objects);
     });
 
-  it('are made one at a time for a connection, even after many requests [slow]', async () => {
+  it('are produced one at a time for a connection, even after 700 pipelined requests [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
     // Two requests are in progress: the first of the 700, and the request for the metrics.
@@ -143,7 +143,7 @@ describe('responses that clients do not read', () => {
     expect(await rest(socket)).to.be.below(whole);
   });
 
-  describe('in one piece', () => {
+  describe('that are sent in one piece', () => {
     const path = '/apis/api.example.com/v1/large';
     const from = (address: string): Record<string, string> => ({ 'X-Forwarded-For': address });
     let text: string;
@@ -171,7 +171,7 @@ describe('responses that clients do not read', () => {
       expect(refused.headers['retry-after']).to.equal('1');
     }
 
-    it('share a limit; beyond it, requests get 503 with Retry-After until a client reads its response or disconnects [slow]', async () => {
+    it('share a limit; beyond it, further large responses are 503 with Retry-After until clients disconnect [slow]', async () => {
       const unread = [await beginFrom('192.0.2.1'), await beginFrom('192.0.2.2')];
       await expectRefused('192.0.2.3', 'not read yet');
       expect((await server.get(persons)).status).to.equal(200);

@@ -64,7 +64,7 @@ for (const [where, open] of clients) {
       await running;
     });
 
-    it('gets 500 for an object that cannot be converted to its version, and continues with the others', async () => {
+    it('gets 500 for an object that cannot be converted to the version of the model, and still reads other objects', async () => {
       await client.create(gadgetV2, { metadata: { name: 'b' }, spec: { size: 3, code: 'odd' } });
       await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3 } });
       const failure = await client.get(gadgetV1, 'b').catch((error: unknown) => String(error));
@@ -72,7 +72,7 @@ for (const [where, open] of clients) {
       expect((await client.get(gadgetV1, 'a')).spec?.extent).to.equal('3 mm');
     });
 
-    it('deletes an object with a finalizer that cannot be converted to its version', async () => {
+    it('deletes an object with a finalizer even if it cannot be converted to the version of the model', async () => {
       const metadata = { name: 'b', finalizers: ['example.com/hold'] };
       await client.create(gadgetV2, { metadata, spec: { size: 3, code: 'odd' } });
       expect(await client.delete(gadgetV1, 'b')).to.equal(undefined);
@@ -102,7 +102,7 @@ const member = defineVersions(MemberV2, [
 ]);
 
 describe('a plugin with a kind in several versions, declared by classes', () => {
-  it('has the indexes of the callback at its registration, and may have a controller for each version', async () => {
+  it('has the indexes of the callback at its registration, and may have a controller for an older version', async () => {
     const seen: string[] = [];
     const definition = controller(MemberV1, { reconcile: ({ object }) => void seen.push(object.fullName ?? '') });
     const plugin = definePlugin({

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { gadget, gadgetV1, gadgetV2 } from './support/models/gadget-versions.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
-/** The same kind with the other storage version. */
+/** The kind of {@link gadget} with v1 as the storage version. */
 const [{ toStorage, fromStorage } = {}] = gadget.versions ?? [];
 const gadgetStoredAsV1: ModelDescriptor = defineVersions(gadgetV1, [
   {
@@ -48,7 +48,7 @@ describe('an in-process informer of a kind in several versions', () => {
   };
 
   for (const model of [gadgetV1, gadgetV2]) {
-    it(`follows the kind in ${model.version} when it is served again`, async () => {
+    it(`follows the kind in ${model.version} when the kind is served again`, async () => {
       const informer = run(client.informer<ApiObject>(model));
       await eventually(() => informer.hasSynced());
       server.api.schemeManager.unregister(gadget, 'service');
@@ -58,7 +58,7 @@ describe('an in-process informer of a kind in several versions', () => {
     });
   }
 
-  it('passes former objects to a slow handler in its version after a change of the storage version', async () => {
+  it('passes events from before a change of the storage version to a slow handler in its own version', async () => {
     const seen: (string | undefined)[] = [];
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -81,7 +81,7 @@ describe('an in-process informer of a kind in several versions', () => {
     expect(seen).to.deep.equal(['3 mm', '3 mm -> 4 mm']);
   });
 
-  it('receives an object once it can be converted to its version', async () => {
+  it('receives an object as soon as the object can be converted to the version of the informer', async () => {
     await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3, code: 'odd' } });
     const informer = client.informer(gadgetV1);
     const seen: (string | undefined)[] = [];
@@ -110,7 +110,7 @@ describe('an in-process informer of a kind in several versions', () => {
     expect(names).to.have.members(['a', 'b']);
   });
 
-  it('lets a run of a controller end with a conflict about an object that can no longer be converted to its version', async () => {
+  it('lets a run end with a conflict when its object can no longer be converted to the version of the controller', async () => {
     const created = await client.create(gadgetV1, { metadata: { name: 'a' }, spec: { extent: '3 mm' } });
     const { resourceVersion } = created.metadata;
     const vandal = controller(gadgetV1, {

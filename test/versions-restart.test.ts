@@ -31,7 +31,7 @@ describe('a kind whose storage version changes', () => {
     return server;
   };
 
-  it('has its objects in every version at once, and stores an object in the new version at its next write', async () => {
+  it('returns its objects in every version after the change, and stores each in the new version at its next write', async () => {
     let { client } = await restart(gadgetV1);
     await client.create(gadgetV1, newGadgetV1('a', { extent: '4 cm', colour: 'blue' }) as never);
     await client.create(gadgetV1, newGadgetV1('b') as never);
@@ -64,7 +64,7 @@ describe('a kind whose storage version changes', () => {
     ]);
   });
 
-  it('is not served when an object cannot be converted, with the name of the object [slow]', async () => {
+  it('is not served when one of its objects cannot be converted, and the error names the object [slow]', async () => {
     const { client } = await restart(gadgetV1);
     await client.create(gadgetV1, newGadgetV1('a') as never);
     await client.create(gadgetV1, newGadgetV1('huge', { extent: 'huge' }) as never);
@@ -75,7 +75,7 @@ describe('a kind whose storage version changes', () => {
     expect((await (await restart(gadgetV1)).client.get(gadgetV1, 'huge')).spec?.extent).to.equal('huge');
   });
 
-  it('reads objects of a stored version that no model declares without a conversion [slow]', async () => {
+  it('reads objects without a conversion if they are stored in a version that no model declares [slow]', async () => {
     const { client } = await restart({ ...gadgetV2, version: 'v3' });
     await client.create({ ...gadgetV2, version: 'v3' }, newGadgetV2('a', {}, {}, 'v3') as never);
     expect((await (await restart(gadgetV2)).client.get(gadgetV2, 'a')).spec?.size).to.equal(3);

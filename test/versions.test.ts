@@ -88,7 +88,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('sends the warning of a deprecated version, and names the preferred version', async () => {
+    it('sends a warning for a deprecated version, and the warning names the preferred version', async () => {
       const warning = '299 - "shop.example.com/v1 Gadget is deprecated; use shop.example.com/v2 Gadget"';
       expect((await server.get(gadgetsV1)).headers['warning']).to.equal(warning);
       expect((await server.post(gadgetsV1, newGadgetV1('a'))).headers['warning']).to.equal(warning);
@@ -191,7 +191,7 @@ describe('a kind in several versions', () => {
       expect((await server.post(gadgetsV1, newGadgetV1('b', { code: 'one' }))).status).to.equal(201);
     });
 
-    it('accepts deletions in any version; the response has an object with finalizers in the version of the request', async () => {
+    it('accepts deletions in any version; if the object has finalizers, it is returned in the version of the request', async () => {
       await server.create(gadgetsV2, newGadgetV2('held', {}, { finalizers: ['example.com/hold'] }));
       const { body } = await server.delete(`${gadgetsV1}/held`);
       expect([body.spec.extent, typeof body.metadata.deletionTimestamp]).to.deep.equal(['3 mm', 'string']);
@@ -227,7 +227,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('reports a conflict about a field that another manager owns under the name of the field in another version', async () => {
+    it('reports a conflict with a field that was applied in another version, by the name of the field in that version', async () => {
       await apply(gadgetsV1, newGadgetV1('a'), 'one');
       const refused = await apply(gadgetsV2, newGadgetV2('a', { size: 4 }), 'two');
       expect([refused.status, refused.body.details.causes]).to.deep.equal([
@@ -240,7 +240,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('ends the ownership of fields in another version when an update changes them in one version', async () => {
+    it('ends the ownership of a field when an update in another version changes the field', async () => {
       await apply(gadgetsV1, newGadgetV1('a', { colour: 'red' }), 'one');
       await server.patch(`${gadgetsV2}/a?fieldManager=two`, { spec: { size: 4 } });
       const { metadata } = await read(`${gadgetsV2}/a`);
@@ -273,7 +273,7 @@ describe('a kind in several versions', () => {
       expect((await server.get(`${gadgetsV2}/a`)).status).to.equal(404);
     });
 
-    it('cannot be read in that version (500), also not in lists, but can be read in other versions', async () => {
+    it('causes 500 for reads and lists in the version that cannot represent it, but not in other versions', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       await server.create(gadgetsV2, newGadgetV2('b', { code: 'odd' }));
       const message =
@@ -287,7 +287,7 @@ describe('a kind in several versions', () => {
       expect(JSON.stringify(warnings)).to.contain('"kind":"Gadget","group":"shop.example.com","owner":"service"');
     });
 
-    it('ends a watch in that version with an ERROR event, but ends no other watch', async () => {
+    it('ends a watch in the version that cannot represent it with an ERROR event, but ends no other watch', async () => {
       const from = `watch=true&resourceVersion=${await server.revision(gadgetsV2)}`;
       const failing = await server.watch(`${gadgetsV1}?${from}`);
       const others = [
@@ -368,7 +368,7 @@ describe('a kind in several versions', () => {
     });
   });
 
-  it('keeps dependents that name their owner in any of its versions, and collects them with the owner', async () => {
+  it('keeps dependents whose owner reference has an unknown version, and deletes them with the owner', async () => {
     const owner = await server.create(gadgetsV2, newGadgetV2('owner'));
     const { name, uid } = owner.metadata;
     const ownerReferences = [{ apiVersion: 'shop.example.com/v7', kind: 'Gadget', name, uid }];

@@ -25,7 +25,7 @@ function bytesInUse(): number {
   return process.memoryUsage().external;
 }
 
-describe('the lifetime of a watch', () => {
+describe('a watch during its lifetime', () => {
   let server: TestServer;
   let clock: FakeClock;
 
@@ -39,7 +39,7 @@ describe('the lifetime of a watch', () => {
 
   const watch = (query: string): Promise<WatchReader> => server.watch(`${persons}?watch=true&${query}`);
 
-  it('has a bookmark with the newest revision of the database in each interval if bookmarks are allowed', async () => {
+  it('sends a bookmark with the newest revision of the database in each interval if bookmarks are allowed', async () => {
     const reader = await watch(`resourceVersion=${server.startRevision + 1}&allowWatchBookmarks=true`);
     await server.create(machines, newMachine('m'));
     await clock.advance(49_000);
@@ -74,7 +74,7 @@ describe('the lifetime of a watch', () => {
     await stopped;
   });
 
-  it('has a blank line every 20 s', async () => {
+  it('sends a blank line every 20 s, or a comment in server-sent events', async () => {
     const reader = await watch(`resourceVersion=${server.startRevision + 1}`);
     await clock.advance(19_000);
     expect(reader.lines).to.deep.equal([]);
@@ -109,7 +109,7 @@ describe('the lifetime of a watch', () => {
     expect(marked.events[1]?.object.metadata.resourceVersion).to.equal(String(server.startRevision + 2));
   });
 
-  it('ends after 30 to 60 min when it names no timeoutSeconds', async () => {
+  it('ends after 30 to 60 min when the request has no timeoutSeconds', async () => {
     const readers = await Promise.all(
       Array.from({ length: 8 }, () => watch(`resourceVersion=${server.startRevision + 1}`)),
     );
@@ -133,7 +133,7 @@ describe('the lifetime of a watch', () => {
     expect(other.summary).to.deep.equal(['ADDED m']);
   });
 
-  it('sends an empty id, so that a browser starts again, when its revision is compacted', async () => {
+  it('ends server-sent events with an empty id, so that a browser starts again, when its kind is unregistered', async () => {
     const accept = 'text/event-stream';
     const reader = await server.watch(`${persons}?watch=true`, { accept });
     await reader.count(1);
@@ -144,7 +144,7 @@ describe('the lifetime of a watch', () => {
     expect(data).to.contain('"type":"ERROR"');
   });
 
-  it('has the objects of a kind that is served again, and gives former watchers 410', async () => {
+  it('resumes with the next change, or ends with an error, after its kind is served again', async () => {
     const before = await server.revision(persons);
     await server.create(persons, person('bob'));
     server.api.schemeManager.unregister(Person, 'service');
@@ -169,7 +169,7 @@ describe('the lifetime of a watch', () => {
     await stopped;
   });
 
-  it('does not start for a client that closes the connection while it waits for its revision', async () => {
+  it('does not start when the client closes the connection while the request waits for its revision', async () => {
     const valueOf = async (series: string): Promise<number> => {
       const { text } = await server.get('/metrics');
       return Number(
@@ -262,7 +262,7 @@ describe('watch: a watcher that does not read', () => {
   });
 });
 
-describe('watch: an end while the present objects are sent', () => {
+describe('watch: a timeout while the present objects are sent', () => {
   it('has no bookmark, because a bookmark would skip objects that were not sent [slow]', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock });

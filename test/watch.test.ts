@@ -128,7 +128,7 @@ describe('watch [compat watch]', () => {
       });
     }
 
-    it('is a GET of the object when the path is that of an object', async () => {
+    it('returns the object, and ignores watch=true, when the path names an object', async () => {
       expect((await server.get(`${persons}/ann?watch=true`)).body.kind).to.equal('Person');
     });
 
@@ -143,7 +143,7 @@ describe('watch [compat watch]', () => {
       expect(one.summary).to.deep.equal(['ADDED ann', 'MODIFIED ann']);
     });
 
-    it('ends after timeoutSeconds, in order', async () => {
+    it('ends its response normally after timeoutSeconds', async () => {
       const reader = await watch('timeoutSeconds=1');
       const events = await reader.end();
       expect(events.map(({ type }) => type)).to.deep.equal(['ADDED', 'ADDED']);
@@ -187,7 +187,7 @@ describe('watch [compat watch]', () => {
       expect(reader.summary).to.deep.equal(['ADDED bob', 'ADDED cid']);
     });
 
-    it('limit a watch to a namespace; a watch without a namespace has the objects of all namespaces', async () => {
+    it('are not needed for one namespace: a watch on its path has only its objects, other watches have all', async () => {
       const revision = await now();
       const there = letters.replace('letters', 'namespaces/there/letters');
       const one = await watch(`resourceVersion=${revision}`, lettersHere);
@@ -288,7 +288,7 @@ describe('watch [compat watch]', () => {
     });
   });
 
-  it('sends no event for refused writes, and for writes without changes', async () => {
+  it('sends no event for refused writes or for writes that change nothing', async () => {
     await leavesNoTrace(server, () => server.put(`${persons}/ann`, person('ann')));
     await leavesNoTrace(server, () => server.post(persons, person('ann')));
   });
@@ -311,7 +311,7 @@ describe('watch [compat watch]', () => {
     for (const reader of readers) reader.close();
   });
 
-  it('starts without gaps or repetitions during writes', async () => {
+  it('continues a list without gaps or repetitions while other clients write', async () => {
     const writes = Array.from({ length: 60 }, (_, i) => server.post(persons, person(`w-${i}`)));
     const readers = await Promise.all(
       Array.from({ length: 10 }, async () => {

@@ -25,12 +25,12 @@ const kinds = {
 const useless: readonly (readonly [what: string, webhook: Webhook, message: RegExp])[] = [
   ['an absent path', undefined as unknown as Webhook, /the server could not find the requested resource/],
   ['an empty body', (_request, response) => void response.end(), /received invalid webhook response|cannot be read/],
-  ['no JSON', (_request, response) => void response.end('<html>'), /the response cannot be read/],
-  ['no response', (_request, response) => void response.end('{}'), /webhook response was absent/],
-  ['another uid', () => ({ allowed: true, uid: 'mine' }), /expected response\.uid="[-0-9a-f]{36}", got "mine"/],
-  ['no decision', () => ({}), /response\.allowed is no boolean/],
+  ['a response that is not JSON', (_request, response) => void response.end('<html>'), /the response cannot be read/],
+  ['a review without a response', (_request, response) => void response.end('{}'), /webhook response was absent/],
+  ['the uid of another review', () => ({ allowed: true, uid: 'mine' }), /expected response\.uid="[-0-9a-f]{36}", got "mine"/],
+  ['a review without a decision', () => ({}), /response\.allowed is no boolean/],
   [
-    'another kind',
+    'a response of another kind',
     ({ uid }, response) =>
       void response.end(JSON.stringify({ apiVersion: 'v1', kind: 'Pod', response: { uid, allowed: true } })),
     /expected webhook response of admission\.k8s\.io\/v1, Kind=AdmissionReview, got v1, Kind=Pod/,
@@ -50,8 +50,8 @@ const useless: readonly (readonly [what: string, webhook: Webhook, message: RegE
     (_request, response) => void response.end(Buffer.alloc(5_000_000, 'x')),
     /the response is larger than 4194304 bytes/,
   ],
-  ['a connection that ends', (_request, response) => void response.destroy(), /: EOF$/],
-  ['a patch of a validating webhook', () => patched({ op: 'remove', path: '/spec' }), /may not return response\.patch/],
+  ['a connection that ends without a response', (_request, response) => void response.destroy(), /: EOF$/],
+  ['a patch in the response to a validation', () => patched({ op: 'remove', path: '/spec' }), /may not return response\.patch/],
 ];
 
 describe('webhooks that fail [compat webhooks]', () => {
@@ -90,7 +90,7 @@ describe('webhooks that fail [compat webhooks]', () => {
   }
 
   for (const [what, webhook, message] of useless) {
-    it(`${what} refuses the write with the name of the webhook, but not with failurePolicy Ignore [spec operators-review]`, async () => {
+    it(`a webhook with ${what} makes the write fail, unless its failurePolicy is Ignore [spec operators-review]`, async () => {
       if (webhook !== undefined) hooks.on('/bad', webhook);
       await configure('validating');
       const answer = await server.post(persons, person('ann'));
@@ -213,7 +213,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     }
   });
 
-  it('a patch that cannot be applied, or removes the name, is refused with the name of the webhook [spec operators-webhook-patches]', async () => {
+  it('a patch that cannot be applied, or changes the name, makes the write fail with the name of the webhook [spec operators-webhook-patches]', async () => {
     await configure('mutating');
     for (const patch of [
       [{ op: 'remove', path: '/nothing/here' }],
@@ -242,7 +242,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('of two webhooks that change each other’s field, only the first one is called a second time', async () => {
+  it('only the first of two webhooks that change the same field is called a second time', async () => {
     for (const name of ['a', 'b']) hooks.on(`/${name}`, () => patched({ op: 'add', path: '/spec/nick', value: name }));
     const webhooks = ['a', 'b'].map((name) => ({
       name: `${name}.example.com`,

@@ -91,7 +91,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(request).not.to.have.property('subResource');
   });
 
-  it('a webhook receives updates, patches, applies, status writes, deletions and each object of a collection', async () => {
+  it('a webhook receives creations, updates, patches, applies, and each object in the deletion of a collection', async () => {
     hooks.on('/all', () => ({ allowed: true }));
     await validate('/all');
     const ann = await server.create(letters.replace('/letters', '/namespaces/shop/letters'), newLetter('ann'));
@@ -115,7 +115,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a webhook can refuse a deletion, so that the object stays; it can also refuse a dry run, because the review marks dry runs [spec operators-webhook-dry-run]', async () => {
+  it('a webhook can refuse a deletion, so that the object stays, and a dry run, which the review marks [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));
@@ -128,7 +128,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(hooks.at('/keep').at(-1)).to.deep.include({ dryRun: true, name: 'bob' });
   });
 
-  it('a mutating webhook can change the object, which then gets defaults, is pruned and validated [spec operators-webhook-patches]', async () => {
+  it('a mutating webhook can change the object, which the server then prunes and validates [spec operators-webhook-patches]', async () => {
     hooks.on('/tag', () =>
       patched({ op: 'add', path: '/spec/tags', value: ['hooked'] }, { op: 'add', path: '/unknown', value: 1 }),
     );
@@ -143,7 +143,7 @@ describe('admission webhooks [compat webhooks]', () => {
     });
   });
 
-  it('mutating webhooks run in the order of the names of their configurations, and within a configuration as listed; validating webhooks receive the result [spec operators-webhook-order]', async () => {
+  it('mutating webhooks run by the name of their configuration, then as listed; validating webhooks receive the result [spec operators-webhook-order]', async () => {
     const append =
       (letter: string) =>
       ({ object }: { object: { spec: { nick: string } } }) =>
@@ -216,7 +216,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(hooks.at('/some').map(({ name }) => name)).to.deep.equal(['c']);
   });
 
-  it('CEL conditions decide about a call; after an error in a condition, failurePolicy decides to refuse the write or to skip the webhook [spec operators-webhook-match]', async () => {
+  it('CEL conditions decide about a call; an error in one refuses the write, or skips the webhook with failurePolicy Ignore [spec operators-webhook-match]', async () => {
     hooks.on('/when', () => ({ allowed: false }));
     const conditions = (expression: string): object => ({ matchConditions: [{ name: 'when', expression }] });
     await validate('/when', conditions('request.operation == "CREATE" && object.spec.name.startsWith("E")'));
@@ -360,7 +360,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(hooks.at('/slow').at(-1).oldObject.metadata.labels).to.deep.equal({ fast: '1' });
   });
 
-  it('connections stay open for the next call [spec operators-webhook-connections]', async () => {
+  it('a connection to a webhook stays open for the next call [spec operators-webhook-connections]', async () => {
     hooks.on('/kept', () => ({ allowed: true }));
     await validate('/kept');
     const before = hooks.connections.size;
@@ -445,7 +445,7 @@ describe('admission webhooks [compat webhooks]', () => {
     });
   });
 
-  it('audit annotations of webhooks are in the entry of the write, under the name of the webhook [spec operators-webhook-reports]', async () => {
+  it('audit annotations of webhooks are in the audit entry of the write, under the name of the webhook [spec operators-webhook-reports]', async () => {
     hooks.on('/scored', () => ({ allowed: true, auditAnnotations: { score: '7' } }));
     const logFile = join(folder, 'audit.log');
     const audited = await TestServer.start({ audit: { logFile } });
@@ -479,7 +479,7 @@ describe('admission webhooks [compat webhooks]', () => {
     await server.delete(widgetDefinitionPath);
   });
 
-  it('configurations get the defaults of Kubernetes, and have its columns [spec operators-columns]', async () => {
+  it('configurations get the defaults of Kubernetes, and have the table columns of Kubernetes [spec operators-columns]', async () => {
     await validate('/guard');
     const { body } = await server.get(`${validating}/guard`);
     expect(body.webhooks[0]).to.deep.include({
