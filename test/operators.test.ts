@@ -147,7 +147,7 @@ describe('operators on stock clients [slow]', () => {
   }
 });
 
-/** Returns a kubeconfig. @kubernetes/client-node accepts a server without TLS only with `insecure-skip-tls-verify`. */
+/** Returns a kubeconfig. Node clients accept a server without TLS only with `insecure-skip-tls-verify`. */
 function kubeconfigOf(server: string): object {
   const name = 'local';
   return {

@@ -98,7 +98,7 @@ describe('requests without a credential', () => {
     expect(JSON.parse(log.lines[10] ?? '')).to.include({ leftOut: 20, path: '/livez', address: '127.0.0.1' });
   });
 
-  it("are refused with 403 when they are writes with sec-fetch-site: cross-site, with every media type", async () => {
+  it('are refused with 403 when they are writes with sec-fetch-site: cross-site, with every media type', async () => {
     for (const type of ['application/json', 'text/plain', '']) {
       const headers = { 'sec-fetch-site': 'cross-site' };
       expectRefusal(await server.post(persons, person('ann'), { headers, type }), { reason: 'Forbidden' });

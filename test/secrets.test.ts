@@ -250,7 +250,7 @@ describe('ConfigMaps', () => {
 });
 
 describe('Secrets and ConfigMaps in protobuf [compat protobuf]', () => {
-  it('are read as typed clients in Go send them', async () => {
+  it('are decoded as typed clients in Go encode them', async () => {
     const server = await TestServer.start();
     const field = (number: number, bytes: Buffer): Buffer =>
       Buffer.concat([Buffer.from([number * 8 + 2, bytes.length]), bytes]);

@@ -119,7 +119,7 @@ describe('service accounts', () => {
     expect(unknown.body.message).to.include('cannot bind token for serviceaccount to object of type v1, Kind=Pod');
   });
 
-  it('get no token bound to an object that the caller may not read, and the error does not reveal if it exists', async () => {
+  it('get no token bound to an object that the caller may not read; the error does not say if the object exists', async () => {
     const rbac = '/apis/rbac.authorization.k8s.io/v1';
     const role = { rules: [{ verbs: ['create'], apiGroups: [''], resources: ['serviceaccounts/token'] }] };
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'token-maker' };
@@ -201,8 +201,8 @@ describe('service accounts', () => {
   });
 
   for (const [what, spec, message] of [
-    ['a lifetime below ten minutes', { expirationSeconds: 599 }, 'may not specify a duration less than 10 minutes'],
-    ['a lifetime above 2^32 seconds', { expirationSeconds: 2 ** 32 + 1 }, 'may not specify a duration larger than 2^32 seconds'],
+    ['less than ten minutes', { expirationSeconds: 599 }, 'may not specify a duration less than 10 minutes'],
+    ['more than 2^32 seconds', { expirationSeconds: 2 ** 32 + 1 }, 'may not specify a duration larger than 2^32 seconds'],
     ['an expiry that is not a number', { expirationSeconds: 'x' }, 'spec.expirationSeconds'],
     ['audiences that are not a list', { audiences: 'x' }, 'spec.audiences'],
     ['an empty audience', { audiences: [''] }, 'spec.audiences[0]'],

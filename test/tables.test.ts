@@ -127,7 +127,7 @@ describe('tables and objects with only metadata, requested by Accept', () => {
       expect(answer.body.rows[0].cells).to.deep.equal(['mill', '20s']);
     });
 
-    it('has the version that the client accepts', async () => {
+    it('has the version of meta.k8s.io that the client accepts', async () => {
       const { body } = await ask(`${demoPersons}/ann`, `${oldTable},application/json`);
       expect(body.apiVersion).to.equal('meta.k8s.io/v1beta1');
       expect(body.rows[0].object.apiVersion).to.equal('meta.k8s.io/v1beta1');

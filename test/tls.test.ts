@@ -183,7 +183,7 @@ describe('a server with TLS', () => {
     expect(elsewhere).to.be.instanceOf(Error);
   });
 
-  it('is available in a test server', async () => {
+  it('can be started with startTestServer', async () => {
     const own = await startTestServer({ models: [Person], tls: { directory: join(folder, 'of-a-test') } });
     expect((await own.httpClient.list(Person)).items).to.deep.equal([]);
     expect(own.url).to.match(/^https:/);

@@ -107,7 +107,7 @@ describe('traces', () => {
     expect(linksOf(spanOf('reconcile gadget'))).to.deep.equal([idOf(spanOf('cause'))]);
   });
 
-  it("have the reconcileID of the record of a run; the record has the traceparent of the request that caused the run", async () => {
+  it('have the reconcileID of the record of a run; the record has the traceparent of the request that caused the run', async () => {
     server = await startTestServer({ models: [Person, machine], controllers: [persons], logger: silentLogger });
     await post('ann');
     await server.settle();

@@ -72,7 +72,7 @@ for (const [where, open] of clients) {
       expect((await client.get(gadgetV1, 'a')).spec?.extent).to.equal('3 mm');
     });
 
-    it('deletes an object with a finalizer even if it cannot be converted to the version of the model', async () => {
+    it('deletes an object with a finalizer even if the object cannot be converted to the version of the model', async () => {
       const metadata = { name: 'b', finalizers: ['example.com/hold'] };
       await client.create(gadgetV2, { metadata, spec: { size: 3, code: 'odd' } });
       expect(await client.delete(gadgetV1, 'b')).to.equal(undefined);

@@ -31,7 +31,7 @@ describe('a kind whose storage version changes', () => {
     return server;
   };
 
-  it('returns its objects in every version after the change, and stores each in the new version at its next write', async () => {
+  it('returns its objects in every version after the change, and stores each object in the new version at its next write', async () => {
     let { client } = await restart(gadgetV1);
     await client.create(gadgetV1, newGadgetV1('a', { extent: '4 cm', colour: 'blue' }) as never);
     await client.create(gadgetV1, newGadgetV1('b') as never);

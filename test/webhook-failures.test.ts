@@ -27,7 +27,7 @@ const useless: readonly (readonly [what: string, webhook: Webhook, message: RegE
   ['an empty body', (_request, response) => void response.end(), /received invalid webhook response|cannot be read/],
   ['a response that is not JSON', (_request, response) => void response.end('<html>'), /the response cannot be read/],
   ['a review without a response', (_request, response) => void response.end('{}'), /webhook response was absent/],
-  ['the uid of another review', () => ({ allowed: true, uid: 'mine' }), /expected response\.uid="[-0-9a-f]{36}", got "mine"/],
+  ['a wrong uid', () => ({ allowed: true, uid: 'mine' }), /expected response\.uid="[-0-9a-f]{36}", got "mine"/],
   ['a review without a decision', () => ({}), /response\.allowed is no boolean/],
   [
     'a response of another kind',
@@ -51,7 +51,7 @@ const useless: readonly (readonly [what: string, webhook: Webhook, message: RegE
     /the response is larger than 4194304 bytes/,
   ],
   ['a connection that ends without a response', (_request, response) => void response.destroy(), /: EOF$/],
-  ['a patch in the response to a validation', () => patched({ op: 'remove', path: '/spec' }), /may not return response\.patch/],
+  ['a patch in a validation', () => patched({ op: 'remove', path: '/spec' }), /may not return response\.patch/],
 ];
 
 describe('webhooks that fail [compat webhooks]', () => {
@@ -194,7 +194,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('link-local and metadata addresses are never called, in all spellings [spec operators-webhook-hosts]', async () => {
+  it('link-local and metadata addresses are never called, whatever their spelling [spec operators-webhook-hosts]', async () => {
     const urls = [
       'https://169.254.169.254/x',
       'https://[::ffff:169.254.169.254]/x',

@@ -258,7 +258,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expectRefusal(await server.post(persons, person('ann')), { reason: 'BadRequest' });
   });
 
-  it('a rule for another version of the kind matches, and the webhook gets the object in that version, unless matchPolicy is Exact [spec operators-webhook-match]', async () => {
+  it('a rule for another version of the kind matches, and the webhook gets the object in the version of the rule, unless matchPolicy is Exact [spec operators-webhook-match]', async () => {
     hooks.on('/same', () => ({ allowed: true }));
     hooks.on('/exact', () => ({ allowed: false }));
     const versions = [widgetVersion(), widgetVersion({ name: 'v2', storage: false })];
@@ -408,7 +408,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect((await server.post(`${definitions}?dryRun=All`, definition)).status).to.equal(201);
   });
 
-  it('invalid configurations are refused as kube-apiserver does, with each field [spec operators-webhook-dry-run]', async () => {
+  it('invalid configurations are refused with the causes that kube-apiserver sends [spec operators-webhook-dry-run]', async () => {
     const wrong = webhookConfiguration('ValidatingWebhookConfiguration', 'wrong', [
       {
         name: 'short',

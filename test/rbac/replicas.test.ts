@@ -43,7 +43,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     expect(refused.body.message, refused.text).to.contain('is attempting to grant RBAC permissions not currently held');
   });
 
-  it("allow only one of two concurrent writes when each write withdraws the permission for the other [slow]", async () => {
+  it('allow only one of two concurrent writes when each write withdraws the permission for the other [slow]', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const list = { verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
     const secrets = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };

@@ -17,7 +17,7 @@ interface CleanedUp {
 }
 
 /**
- * Runs a controller that reads the id in the status during its cleanup. If `id` is given, its reconcile stores it in
+ * Runs a controller that reads the id in the status during its cleanup. If `id` is given, `reconcile` stores this id in
  * the status.
  */
 async function runMachine(transport: Transport, id?: string): Promise<CleanedUp> {

@@ -75,7 +75,7 @@ for (const transport of transports) {
       });
     const reconcile = async (run: MachineRun): Promise<void> => void results.push(await createOnce(run));
 
-    it('happens once; later runs get its result without a request, and the first run of the next process with one', async () => {
+    it('happens once; later runs get its result without a request, and the first run of the next process with one request', async () => {
       const at = await runMachine(transport, { reconcile });
       const first = at.requestsOfRuns();
       await touch(at, 'large');

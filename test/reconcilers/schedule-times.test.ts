@@ -116,7 +116,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('need the permission of the plugin to patch its kind; without it, the error names the verb and the kind', async () => {
+  it('need the permission of the plugin to patch its kind; without the permission, the error names verb and kind', async () => {
     const errors: unknown[] = [];
     const logger = {
       debug() {},

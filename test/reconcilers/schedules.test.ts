@@ -24,8 +24,8 @@ interface Scheduled extends Running {
 }
 
 /**
- * Returns the tag of slow tests for HTTP, because days of fake time take seconds there. The rules of slots are the same
- * in process.
+ * Returns the tag of slow tests for HTTP, because days of fake time take seconds there, and both transports have the
+ * same rules of slots.
  */
 const tierOf = (transport: Transport): string => (transport === 'over HTTP' ? ' [slow]' : '');
 

@@ -87,7 +87,7 @@ export class TokenIssuer {
     return String(await this.#order({ do: 'sign', claims, header }));
   }
 
-  /** Publishes only the keys from `from` to `to`, without `to`. */
+  /** Publishes only the keys with the indexes from `from` to before `to`. */
   async keepKeys(from: number, to?: number): Promise<void> {
     await this.#order({ do: 'keep keys', from, to });
   }

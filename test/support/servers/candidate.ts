@@ -48,8 +48,8 @@ class Line {
 }
 
 /**
- * A manager with its own clock and connection. Its controller writes its name as the greeting of each person. The test
- * can hold back these writes.
+ * A manager with its own clock and connection. Its controller writes the name of the candidate as the greeting of each
+ * person. The test can hold back these writes.
  */
 export class Candidate {
   readonly name: string;
