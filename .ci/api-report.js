@@ -110,11 +110,11 @@ for (const [at, entry] of entries.entries()) {
   if (fresh === committed) continue;
   if (!check) writeFileSync(file, fresh);
   stale += 1;
-  console.log(`docs/api/${entry[0]}.api.md ${check ? 'is not what the sources export' : 'was written'}:`);
+  console.log(`docs/api/${entry[0]}.api.md ${check ? 'does not match what the sources export' : 'was written'}:`);
   console.log(difference(committed, fresh));
 }
 rmSync(freshFolder, { recursive: true, force: true });
 if (check && stale > 0) {
-  console.log('If the change of the public API is intended: npm run api, and commit the reports.');
+  console.log('If the change of the public API is intended, run npm run api and commit the reports.');
   process.exitCode = 1;
 }

@@ -91,8 +91,8 @@ const outermost = (folder) => folder.split('/', 1)[0];
 
 /**
  * Returns the chain of imports that leads from the target back to the folder that imports it; undefined when there is
- * no such cycle. If the two folders are in different outermost folders, the cycle is one of these outermost
- * folders, which may not import each other either.
+ * no such cycle. If the two folders are in different top-level folders, the chain consists of top-level folders, whose
+ * imports must not form a cycle either.
  */
 function wayBack(rows, target, folder) {
   const level = outermost(target) === outermost(folder) ? (name) => name : outermost;

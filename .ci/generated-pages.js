@@ -14,7 +14,7 @@ const tests = loadedTests();
 /** Writes a page, or reports that it is stale. */
 function publish(page, text) {
   if (text === undefined || text === readCommitted(page)) return [];
-  if (isCheck) return [`${page} is stale: npm run spec, and commit it`];
+  if (isCheck) return [`${page} is stale: run npm run spec, and commit the page`];
   writeFileSync(`${root}/${page}`, text);
   return [];
 }

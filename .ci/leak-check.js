@@ -27,7 +27,8 @@ subscribe('worker_threads', ({ worker }) => {
 });
 
 /**
- * Counts all that keeps the process alive, by type. Idle keep-alive sockets of fetch are unref'd, so they do not count.
+ * Counts the resources that keep the process alive, by type. Idle keep-alive sockets of fetch are unref'd, so they do
+ * not count.
  */
 function census() {
   const counts = new Map();

@@ -14,7 +14,7 @@ export function mochaGlobalSetup() {
 export function mochaGlobalTeardown() {
   const folder = process.env[variable];
   for (const id of readdirSync(folder)) {
-    console.log(`  process ${id} ended before its file did: ${readFileSync(join(folder, id), 'utf8')}`);
+    console.log(`  process ${id} ended in the middle of the test file ${readFileSync(join(folder, id), 'utf8')}`);
   }
   rmSync(folder, { recursive: true });
 }

@@ -37,7 +37,7 @@ function leaveOutSlow(suite) {
 function scaleTimeout(runnable, defaultMs) {
   const isSlowByDefault = isSlow(runnable) && runnable.timeout() === defaultMs;
   runnable.timeout(runnable.timeout() * timeFactor * (isSlowByDefault ? slowFactor : 1));
-  // A test that sets its timeout while it runs calls this function.
+  // A test that sets its timeout while it runs calls `timeout`, so `timeout` must multiply, too.
   const { timeout } = runnable;
   runnable.timeout = (...ms) => timeout.apply(runnable, ms.length === 0 ? ms : [ms[0] * timeFactor]);
 }

@@ -110,7 +110,7 @@ describe('a test run [slow]', () => {
 
   it('names the test file whose process ended before its tests', async () => {
     const { code, output } = await run(killed, {}, ['--parallel', '--jobs', '2']);
-    expect(output).to.match(/process \d+ ended before its file did: .*some\.test\.mjs/);
+    expect(output).to.match(/process \d+ ended in the middle of the test file .*some\.test\.mjs/);
     expect(output).to.include('SIGKILL');
     expect(code).to.not.equal(0);
   });

@@ -1,4 +1,4 @@
-// Bundles the modules that tsc has compiled, because Node needs most of the time of a start to load many small modules.
+// Bundles the modules that tsc has compiled, because Node spends most of its start time on loading many small modules.
 // The entries of each package, and the modules that they load later, are written to dist/bundle, to which `exports` in
 // package.json refers. A bundle contains no other package, not even one of ours, so that each module is in only one
 // bundle. A package is bundled only if its sources have changed.
@@ -62,7 +62,7 @@ async function bundle(dist, entries) {
     // No code is removed. The bundler would remove a call of decodeURIComponent whose result is not used, although the
     // call may throw.
     treeshake: false,
-    // This warning says that the bundler was slow, which depends on the machine. All other warnings are mistakes.
+    // This option turns off the warning that the bundler was slow, because its speed depends on the machine.
     checks: { bundlerTimings: false },
     optimization: { inlineConst: false },
     external: (id) => !id.startsWith('.') && !isAbsolute(id),

@@ -38,8 +38,8 @@ function bundledPaths([folder, names]) {
 }
 
 /**
- * Returns whether we may ship a licence such as `A`, `(A OR B)` or `A AND B`. With OR, one of the licences
- * must be allowed; with AND, both.
+ * Returns whether we may ship a package with a licence such as `A`, `(A OR B)` or `A AND B`. With OR, one of the
+ * licences must be allowed; with AND, both.
  */
 function isAllowed(licence = '') {
   const alternatives = licence.replaceAll(/[()]/g, '').split(' OR ');

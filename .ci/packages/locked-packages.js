@@ -28,8 +28,8 @@ export class LockedPackages {
   }
 
   /**
-   * Returns the paths of a package and of all its dependencies, direct and indirect; of the optional ones only with
-   * `hasOptional`.
+   * Returns the paths of a package and of all its dependencies, direct and indirect. Optional dependencies are included
+   * only if `hasOptional` is true.
    */
   neededBy(path, hasOptional, found = new Set()) {
     if (found.has(path)) return found;

@@ -53,9 +53,9 @@ function fileProblems(folder, files) {
   const hasSources = (path) => (mapOf(path).sourcesContent ?? []).some((text) => typeof text === 'string');
   const hasColumns = (path) => mapOf(path).mappings.includes(',');
   return [
-    ...files.filter((path) => forTests.test(path)).map((path) => `${path}: is for tests`),
-    ...maps.filter((path) => !hasSources(path)).map((path) => `${path}: has no sources`),
-    ...maps.filter(hasColumns).map((path) => `${path}: has columns, which .ci/thin-output.js leaves out`),
+    ...files.filter((path) => forTests.test(path)).map((path) => `${path}: is published, although only tests need it`),
+    ...maps.filter((path) => !hasSources(path)).map((path) => `${path}: is a source map without its sources`),
+    ...maps.filter(hasColumns).map((path) => `${path}: is a source map with columns, which .ci/thin-output.js removes`),
     ...['LICENSE', 'package.json'].filter((name) => !files.includes(name)).map((name) => `${name}: is missing`),
   ];
 }

@@ -27,10 +27,10 @@ function featureProblems(feature, seen) {
   const problems = Object.keys(feature)
     .filter((field) => !fields.has(field))
     .map((field) => `"${field}" is not a field of a feature`);
-  if (!/^[a-z0-9-]+$/.test(feature.id)) problems.push('an id is like server-side-apply');
+  if (!/^[a-z0-9-]+$/.test(feature.id)) problems.push('the id must be like server-side-apply');
   if (seen.has(feature.id)) problems.push('is there twice');
   if (typeof feature.feature !== 'string') problems.push('needs "feature": its name');
-  if (!/^\d+\.\d+\.\d+$/.test(feature.since)) problems.push('needs "since": the first version that has it');
+  if (!/^\d+\.\d+\.\d+$/.test(feature.since)) problems.push('needs "since": the first version with the feature');
   seen.add(feature.id);
   return problems.map((problem) => `${featuresFile}: ${feature.id}: ${problem}`);
 }
@@ -47,8 +47,8 @@ function proofProblems(feature, files = new Set()) {
   const wrong = clients.filter((client) => (feature[client] !== undefined) !== proved.has(client));
   const problems = wrong.map((client) =>
     feature[client] === undefined
-      ? `${feature.id} has tests with ${client}, and does not say what they show`
-      : `${feature.id} has no test with ${client} (a title that ends with [compat ${feature.id}] is one)`,
+      ? `${feature.id} has tests with ${client}: add the field ${client}, which says what they show`
+      : `${feature.id} has no test with ${client}: add [compat ${feature.id}] to the end of a test's title`,
   );
   return files.size === 0 ? [`${feature.id} has no test`] : problems;
 }
@@ -96,7 +96,8 @@ function tableOf(features, files) {
 }
 
 /**
- * Returns the table of the recorded cases to which this server does not respond as recorded, by response and reason.
+ * Returns the table of the recorded cases in which this server's response differs from the recorded response, by the
+ * response and the reason.
  */
 function differencesOf(tests) {
   const reasons = new Map();

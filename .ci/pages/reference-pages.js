@@ -92,7 +92,7 @@ function commandSections({ help, names, path, command }) {
       ? []
       : [`## ${name}`, prose(command.description()), `Usage: ${code(help.commandUsage(command))}`]),
     ...(isServer
-      ? [`It takes the [options of the server](#options-of-the-server)${rows.length > 0 ? ', and:' : '.'}`]
+      ? [`The command takes the [options of the server](#options-of-the-server)${rows.length > 0 ? ', and:' : '.'}`]
       : []),
     ...(rows.length > 0 && below.length === 0 ? [tableOf(['Argument or option', 'Meaning'], rows)] : []),
     ...below.flatMap((each) => commandSections({ help, names, path: name, command: each })),
@@ -153,7 +153,7 @@ async function metricsPage() {
     .filter((name) => !defined.has(name))
     .map(
       (name) =>
-        `docs/reference/metrics.md lacks ${name}: .ci/pages/reference-pages.js does not create the part that counts it`,
+        `docs/reference/metrics.md lacks ${name}: .ci/pages/reference-pages.js does not start the part that counts it`,
     );
   const text = pageOf(
     'Metrics',

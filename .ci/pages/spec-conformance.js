@@ -38,7 +38,7 @@ function decisionProblem(decision) {
     const headings = readFileSync(`${root}/docs/${file}`, 'utf8').match(/(?<=^#+ ).*$/gm) ?? [];
     return headings.map(anchorOf).includes(anchor) ? undefined : `docs/${file} has no heading #${anchor}`;
   } catch (error) {
-    if (error.code === 'ENOENT') return `there is no docs/${file}`;
+    if (error.code === 'ENOENT') return `docs/${file} does not exist`;
     throw error;
   }
 }
@@ -48,10 +48,10 @@ function ruleProblems(part, rule, seen) {
   const problems = Object.keys(rule)
     .filter((field) => !ruleFields.has(field))
     .map((field) => `"${field}" is not a field of a rule`);
-  if (!idForm.test(rule.id) || !rule.id.startsWith(`${part}-`)) problems.push(`an id here is like ${part}-what`);
+  if (!idForm.test(rule.id) || !rule.id.startsWith(`${part}-`)) problems.push(`the id must be like ${part}-what`);
   if (seen.has(rule.id)) problems.push('is there twice');
-  if (typeof rule.rule !== 'string') problems.push('needs a rule, one sentence');
-  if (!revisions.includes(rule.revision)) problems.push("revision is '2.15' or '2.9'");
+  if (typeof rule.rule !== 'string') problems.push('needs "rule": one sentence');
+  if (!revisions.includes(rule.revision)) problems.push("revision must be '2.15' or '2.9'");
   if (rule.decision !== undefined) problems.push(decisionProblem(rule.decision));
   seen.add(rule.id);
   return problems.filter((problem) => problem !== undefined).map((problem) => `${rulesFile}: ${rule.id}: ${problem}`);
@@ -60,9 +60,9 @@ function ruleProblems(part, rule, seen) {
 /** Returns a problem for each rule without a test, and for each rule that is marked as untested but has one. */
 function proofProblem({ id, rule, untested }, proofs) {
   if (untested === undefined && proofs === undefined) {
-    return `${id} has no test: ${rule}\n    (a title that ends with [spec ${id}] is one)`;
+    return `${id} has no test: ${rule}\n    (add [spec ${id}] to the end of a test's title)`;
   }
-  return untested !== undefined && proofs !== undefined ? `${id} is "untested", and has a test` : undefined;
+  return untested !== undefined && proofs !== undefined ? `${id} is "untested", but has a test` : undefined;
 }
 
 function unknownTags(proofs, known) {

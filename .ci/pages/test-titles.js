@@ -13,8 +13,8 @@ const tag = /\[(spec|compat) ([^\]]+)\]/g;
 const anyTag = /\[\s*(?:spec|compat|slow)\b[^\]]*\]?/gi;
 
 /**
- * Returns every test that mocha would run. Skipped tests are left out, because they prove nothing, and so are compiled
- * files in dist whose source was deleted.
+ * Returns every test that mocha would run. Skipped tests are left out, because they prove nothing. Compiled files in
+ * dist whose source was deleted are left out, too.
  */
 export function loadedTests() {
   const folder = mkdtempSync(join(tmpdir(), 'titles-'));

@@ -80,7 +80,7 @@ export class AdmissionTable implements Admissions {
   }
 
   forOwner(name: string, options: AdmissionOwnerOptions): OwnedAdmission {
-    if (this.#owners.has(name)) throw new Error(`"${name}" has hooks already`);
+    if (this.#owners.has(name)) throw new Error(`the plugin "${name}" has hooks already`);
     const { dependencies = [] } = options;
     const ranks = dependencies.map((dependency) => this.#owners.get(dependency)?.rank ?? 0);
     const owner: Owner = { name, options, rank: 1 + Math.max(0, ...ranks), abort: new AbortController() };
@@ -113,13 +113,13 @@ export class AdmissionTable implements Admissions {
   }
 
   #checkKind({ name, options }: Owner, model: ModelDescriptor): void {
-    const what = `"${name}" cannot admit ${apiVersionOf(model)} ${model.kind}`;
+    const what = `the plugin "${name}" cannot have hooks for ${apiVersionOf(model)} ${model.kind}`;
     const registration = this.#parts.lookup(model);
     if (registration === undefined)
-      throw new Error(`${what}: it is not registered: register it, or depend on the plugin that does`);
+      throw new Error(`${what}: the kind is not registered; register it, or depend on the plugin that does`);
     const { owner } = registration;
     if (owner !== name && options.dependencies?.includes(owner) !== true)
-      throw new Error(`${what}: it belongs to "${owner}", which is not one of its dependencies`);
+      throw new Error(`${what}: the kind belongs to "${owner}", which is not a dependency of the plugin`);
   }
 
   #close(owner: Owner): void {

@@ -30,7 +30,7 @@ class Size {
       if (this.#pace.isStepOver()) yield;
       this.#bytes += element.length + bytesAround;
       if (this.#bytes > maxObjectBytes)
-        throw tooLarge(`its metadata.managedFields have more than ${maxObjectBytes} bytes: apply fewer fields`);
+        throw tooLarge(`metadata.managedFields has more than ${maxObjectBytes} bytes: apply fewer fields`);
       const below = set[element];
       if (below !== undefined && !isEmptySet(below)) yield* this.add(below);
     }

@@ -17,7 +17,7 @@ export class AssetTable implements Assets {
   readonly #folders = new Map<string, AssetFolder>();
 
   open(name: string, folder: string): () => void {
-    if (this.#folders.has(name)) throw new Error(`"${name}" has assets already`);
+    if (this.#folders.has(name)) throw new Error(`the plugin "${name}" has assets already`);
     const opened = new AssetFolder(folder);
     this.#folders.set(name, opened);
     return () => {

@@ -157,12 +157,12 @@ describe('a file that is not an export of this format', () => {
     [
       'no data',
       sealed(manifest, { key: '/registry/a.b/c/d', revision: 3 }),
-      'line 2: it must have a text in either data or base64',
+      'line 2: either data or base64 must be a text',
     ],
     [
       'a wrong number',
       sealed(manifest, { ...noObjects, objects: 1 }),
-      'line 2: it counts 1 objects, but the export has 0',
+      'line 2: the summary counts 1 objects, but the export has 0',
     ],
     ['a wrong digest', sealed(manifest, { objects: 0, sha256: 'no' }), 'line 2: sha256 does not match the objects'],
   ] as const) {

@@ -49,7 +49,7 @@ export class ExportReader {
     }
     if (this.#pieceBytes > 0) this.#refuse('it is cut off: the line has no end', this.#line + 1);
     if (this.#manifest === undefined || this.#summary === undefined) {
-      return this.#refuse('it is cut off: nothing follows, and this is not the last line of an export');
+      return this.#refuse('it is cut off: the file ends here, but this is not the last line of an export');
     }
     return { ...this.#manifest, ...this.#summary };
   }
@@ -107,7 +107,7 @@ export class ExportReader {
       return this.#refuse('key must come after the key of the line before');
     if (!isRevision(revision)) return this.#refuse('revision must be a whole number');
     const isText = typeof data === 'string';
-    if (isText === (typeof base64 === 'string')) return this.#refuse('it must have a text in either data or base64');
+    if (isText === (typeof base64 === 'string')) return this.#refuse('either data or base64 must be a text');
     const object = { key, revision, data: isText ? Buffer.from(data) : Buffer.from(String(base64), 'base64') };
     this.#lastKey = key;
     this.#digest.add(object);
@@ -117,7 +117,7 @@ export class ExportReader {
   #readSummary({ objects, sha256 }: Fields): undefined {
     const read = { objects: this.#digest.objects, sha256: this.#digest.sum() };
     if (objects !== read.objects)
-      return this.#refuse(`it counts ${String(objects)} objects, but the export has ${read.objects}`);
+      return this.#refuse(`the summary counts ${String(objects)} objects, but the export has ${read.objects}`);
     if (sha256 !== read.sha256) return this.#refuse('sha256 does not match the objects');
     this.#summary = read;
     return undefined;

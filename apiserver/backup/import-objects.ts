@@ -141,6 +141,6 @@ async function prove(
   if (found.objects === objects && found.sha256 === sha256) return;
   throw new StoreError(
     'diverged',
-    `the database holds ${found.objects} objects, sha256 ${found.sha256}; the export has ${objects}, sha256 ${sha256}: the database remains marked as unfinished`,
+    `the database holds ${found.objects} objects, sha256 ${found.sha256}; the export has ${objects}, sha256 ${sha256}: the import remains marked as unfinished`,
   );
 }

@@ -107,9 +107,9 @@ describe('the hooks of a plugin', () => {
     add('early', { admission: [admit(widgetModel({ kind: 'Unknown' }), marks(''))] });
     await fleet.start([]);
     expect(reasonFor('stranger')).to.equal(
-      '"stranger" cannot admit widgets.example.com/v1 Widget: it belongs to "base", which is not one of its dependencies',
+      'the plugin "stranger" cannot have hooks for widgets.example.com/v1 Widget: the kind belongs to "base", which is not a dependency of the plugin',
     );
-    expect(reasonFor('early')).to.contain('widgets.example.com/v1 Unknown: it is not registered');
+    expect(reasonFor('early')).to.contain('widgets.example.com/v1 Unknown: the kind is not registered');
     expect(await createdCode('a')).to.equal(undefined);
   });
 

@@ -33,7 +33,7 @@ function problemOf(authorizer: RbacAuthorizer, { user, next, stored }: GuardedWr
   const before = new Set(groupsOf(stored));
   const after = groupsOf(next);
   if (before.has(mastersGroup) || after.includes(mastersGroup))
-    return `only members of group "${mastersGroup}" may write its members`;
+    return `only members of group "${mastersGroup}" may create, change or delete users in this group`;
   const asked = { isResource: true, verb: 'impersonate', group: '', version: 'v1', resource: 'groups' } as const;
   const refused = after.find((name) => !before.has(name) && !authorizer.decide(user, { ...asked, name }).allowed);
   if (refused === undefined) return undefined;

@@ -79,7 +79,7 @@ export class EndpointTable implements Endpoints {
   }
 
   forOwner(name: string, options: EndpointOwnerOptions = {}): OwnedEndpoints {
-    if (this.#owners.has(name)) throw new Error(`"${name}" has endpoints already`);
+    if (this.#owners.has(name)) throw new Error(`the plugin "${name}" has endpoints already`);
     const owner = new EndpointOwner(name, options);
     this.#owners.set(name, owner);
     return Object.freeze<OwnedEndpoints>({
