@@ -81,7 +81,7 @@ describe('errors of plugins', () => {
     const written = { metadata: { name: 'a' }, colour: 'red' };
     await server.api.createPluginClient('paint').create(note, written);
     const line = { kind: 'Note', object: 'a', fieldManager: 'plugin:paint', warning: 'unknown field "colour"' };
-    expect(warnings).to.deep.equal([[line, 'write with a warning']]);
+    expect(warnings).to.deep.equal([[line, 'the response to a write has a warning']]);
   });
 
   for (const name of Object.keys(unwritable)) {

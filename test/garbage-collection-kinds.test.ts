@@ -64,7 +64,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await server.create(lettersIn('two'), ownedBy(owner, newLetter('stray')));
     await settled();
     expect(await statusOf(`${lettersIn('two')}/stray`)).to.equal(404);
-    expect(warnings).to.deep.equal(['an object was deleted, because an owner must be in the same namespace']);
+    expect(warnings).to.deep.equal(['an object was deleted, because its owner is in another namespace']);
     for (const namespace of ['one', 'two']) await remove(`${lettersIn(namespace)}/owner`, 'Background');
   });
 
@@ -77,7 +77,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await remove(`${lettersIn('one')}/owner`, 'Foreground');
     expect(await statusOf(`${lettersIn('one')}/owner`)).to.equal(404);
     for (const name of ['kept', 'both']) expect(await statusOf(`${machines}/${name}`), name).to.equal(200);
-    expect(warnings).to.include('an object without a namespace has an owner in a namespace: it is never collected');
+    expect(warnings).to.include('an object without a namespace is never collected: its owner is in a namespace');
     expect((await server.delete(machines)).status).to.equal(200);
   });
 

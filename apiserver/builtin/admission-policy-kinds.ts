@@ -15,7 +15,7 @@ function list(properties: Readonly<Record<string, JsonSchema>>, required: readon
 }
 
 const rules = list(
-  { ...ruleFields, resourceNames: { ...texts, description: 'The names of objects. Default: all.' } },
+  { ...ruleFields, resourceNames: { ...texts, description: 'The names of the matched objects. Default: all.' } },
   [],
 );
 
@@ -26,8 +26,8 @@ const matchResources: JsonSchema = {
     resourceRules: { ...rules, description: 'The writes that are matched.' },
     excludeResourceRules: { ...rules, description: 'Exceptions: writes that are not matched.' },
     matchPolicy: { ...text, default: 'Equivalent', description: 'Exact or Equivalent.' },
-    namespaceSelector: { ...selector, description: 'Selects the namespaces of objects. Default: all.' },
-    objectSelector: { ...selector, description: 'Selects objects by their labels. Default: all.' },
+    namespaceSelector: { ...selector, description: 'Selects the namespaces of the matched objects. Default: all.' },
+    objectSelector: { ...selector, description: 'Selects the matched objects by their labels. Default: all.' },
   },
 };
 
@@ -91,7 +91,7 @@ const paramRef: JsonSchema = {
     name: text,
     namespace: text,
     selector: { ...selector, default: undefined },
-    parameterNotFoundAction: { ...text, description: 'Allow or Deny: the effect when the object does not exist.' },
+    parameterNotFoundAction: { ...text, description: 'Allow or Deny: the effect when no object of params exists.' },
   },
 };
 

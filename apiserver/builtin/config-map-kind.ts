@@ -23,12 +23,12 @@ export const configMapKind: ModelDescriptor = defineModel({
   shortNames: ['cm'],
   schema: {
     type: 'object',
-    description: 'ConfigMap holds configuration data for others to read.',
+    description: 'ConfigMap holds configuration data that programs read.',
     properties: {
       data: {
         type: 'object',
         nullable: true,
-        description: 'The values. Keys have letters, digits, "-", "_" and "."; they differ from those of binaryData.',
+        description: 'The values. Keys have letters, digits, "-", "_" and "."; binaryData must not have the same keys.',
         additionalProperties: { type: 'string' },
       },
       binaryData: {

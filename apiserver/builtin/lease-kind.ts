@@ -17,7 +17,7 @@ const schema = {
         leaseDurationSeconds: {
           type: 'integer',
           minimum: 1,
-          description: 'The time after renewTime for which others wait before they take the lease.',
+          description: 'The seconds after renewTime that other candidates wait before they take the lease.',
         },
         acquireTime: time,
         renewTime: time,

@@ -65,7 +65,7 @@ const bindingFields: Readonly<Record<string, JsonSchema>> = {
   subjects: {
     type: 'array',
     nullable: true,
-    description: 'The users, groups and accounts to which it is granted.',
+    description: 'The users, groups and service accounts to which the role is granted.',
     'x-kubernetes-list-type': 'atomic',
     items: {
       type: 'object',

@@ -31,7 +31,7 @@ export const serviceAccountKind: ModelDescriptor = defineModel({
     type: 'object',
     description: 'The identity of a program: user system:serviceaccount:<namespace>:<name>.',
     properties: {
-      secrets: { type: 'array', items: reference, description: 'Secrets for those who use the account.' },
+      secrets: { type: 'array', items: reference, description: 'The secrets that programs with this account may use.' },
       imagePullSecrets: { type: 'array', items: { type: 'object', properties: { name: text } } },
       automountServiceAccountToken: { type: 'boolean' },
     },

@@ -32,7 +32,7 @@ export const apiServiceKind: ModelDescriptor = defineModel({
   categories: ['api-extensions'],
   schema: {
     type: 'object',
-    description: 'A version of a group. All are local, so they are available.',
+    description: 'A version of an API group. This server serves all versions itself, so all are available.',
     properties: {
       spec: {
         type: 'object',

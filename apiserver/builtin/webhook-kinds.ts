@@ -54,7 +54,7 @@ export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
     // The format `byte` refuses an empty text. Here, an empty text is allowed, because some tools first send an empty
     // bundle, and fill it in later.
     anyOf: [{ format: 'byte' }, { maxLength: 0 }],
-    description: 'The authorities of the certificate of the webhook: PEM in base64.',
+    description: 'The CA certificates that verify the certificate of the webhook: PEM in base64.',
   },
 };
 
@@ -78,8 +78,8 @@ const webhookFields: Readonly<Record<string, JsonSchema>> = {
   },
   failurePolicy: { ...text, default: 'Fail', description: 'Fail or Ignore: the effect of a call that fails.' },
   matchPolicy: { ...text, default: 'Equivalent', description: 'Exact or Equivalent.' },
-  namespaceSelector: { ...selector, description: 'Selects the namespaces of objects. Default: all.' },
-  objectSelector: { ...selector, description: 'Selects objects by their labels. Default: all.' },
+  namespaceSelector: { ...selector, description: 'Selects the namespaces of the objects that are sent. Default: all.' },
+  objectSelector: { ...selector, description: 'Selects the objects that are sent by their labels. Default: all.' },
   sideEffects: { ...text, description: 'None or NoneOnDryRun.' },
   timeoutSeconds: { type: 'integer', format: 'int32', default: 10, description: 'From 1 to 30.' },
   admissionReviewVersions: {

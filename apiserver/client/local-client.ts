@@ -335,7 +335,7 @@ export class LocalClient implements PluginClient {
     const { name } = object.metadata;
     const { logger, fieldManager } = this.#parts;
     for (const warning of warnings)
-      logger.warn({ kind: object.kind, object: name, fieldManager, warning }, 'write with a warning');
+      logger.warn({ kind: object.kind, object: name, fieldManager, warning }, 'the response to a write has a warning');
     const { apiVersion, kind, metadata, ...fields } = object;
     const { resourceVersion: _draft, ...rest } = metadata;
     const answered = resourceVersion === undefined ? rest : { resourceVersion, ...rest };

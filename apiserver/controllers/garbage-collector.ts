@@ -272,7 +272,7 @@ export class GarbageCollector {
       return;
     }
     if (owners.kind === 'misplaced') {
-      const message = 'an object without a namespace has an owner in a namespace: it is never collected';
+      const message = 'an object without a namespace is never collected: its owner is in a namespace';
       this.#parts.logger.warn({ ...about, owner: owners.owner }, message);
       return;
     }
@@ -376,7 +376,7 @@ export class GarbageCollector {
     }
     const { namespace } = this.#elsewhere;
     if (namespace === undefined) return;
-    const message = 'an object was deleted, because an owner must be in the same namespace';
+    const message = 'an object was deleted, because its owner is in another namespace';
     logger.warn({ object: idOf({ resource, key }), owner, namespace }, message);
   }
 }

@@ -88,7 +88,7 @@ function failingOf({ spec, status }: ControllerObject, nowMs: number): readonly 
         problem,
         ...since,
         controller: spec.controller,
-        message: key.lastError ?? 'it keeps asking for a requeue',
+        message: key.lastError ?? 'the reconciler requests a requeue again and again',
       },
     ];
   });

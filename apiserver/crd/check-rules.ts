@@ -94,7 +94,7 @@ function* checkSchemaRules(visit: Visit, { rules, violations, costs }: Check): M
     return violations.invalid(
       `${field}.x-kubernetes-validations`,
       schema.type ?? '',
-      'rules cannot read values of this schema: it must have a type, and so must its items and fields',
+      'rules cannot read values of this schema: the schema, its items and its fields must each have a type',
     );
   const most = Math.floor(maxRequestBytes / (leastBytesOf(schema, {}, isResource) + 1));
   for (const [index, rule] of rules.entries()) {

@@ -62,7 +62,7 @@ export class DefinitionController {
       idOf: (name) => name,
       handle: async (name) => this.#handle(name),
       onFailure: (name, err) =>
-        parts.logger.error({ err, name }, 'a CustomResourceDefinition could not be followed; trying again later'),
+        parts.logger.error({ err, name }, 'a CustomResourceDefinition could not be processed; trying again later'),
     });
   }
 
@@ -127,7 +127,7 @@ export class DefinitionController {
   }
 
   #opened(): Resource {
-    if (this.#definitions === undefined) throw new Error('the definitions are not served yet');
+    if (this.#definitions === undefined) throw new Error('CustomResourceDefinitions are not served yet');
     return this.#definitions;
   }
 

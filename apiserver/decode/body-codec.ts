@@ -120,7 +120,7 @@ export class BodyCodec {
   toYaml(json: Buffer, part: YamlPart): Buffer | Promise<Buffer> {
     if (json.length <= maxYamlHere) return Buffer.from(formatYaml(json.toString('utf8'), part));
     return this.#ask({ bytes: json, yaml: part }).then((answer) => {
-      if (!('text' in answer) || answer.text === undefined) throw new Error('the worker wrote no YAML');
+      if (!('text' in answer) || answer.text === undefined) throw new Error('the worker returned no YAML');
       return Buffer.from(answer.text.buffer);
     });
   }

@@ -170,7 +170,7 @@ export function discardRest(request: IncomingMessage): void {
 }
 
 function gone(): Error {
-  return new Error('the connection was closed, or the response was sent');
+  return new Error('the connection was closed, or the response was sent, before the whole body was read');
 }
 
 /**

@@ -21,7 +21,7 @@ export class EncryptedKept implements KeptStore {
     const encryption = this.#encryption();
     const ofKind = encryption.of(kind);
     if (encryption.isOutdated(ofKind, part.data))
-      return { ...part, problem: 'it is not encrypted like the objects of its kind' };
+      return { ...part, problem: 'the values are not encrypted like the objects of their kind' };
     const { data, problem } = { problem: '', ...encryption.unseal(ofKind, placeOf(kind, part), part.data) };
     return data === undefined ? { ...part, problem } : { last: part.last, data };
   }

@@ -42,7 +42,8 @@ export class Encryption {
     this.#keys = new Map(keys.map((key) => [key.name, key]));
     const named = entries.find(({ resources }) => resources.includes(`${vaultKind.plural}.${vaultKind.group}`));
     const key = named?.providers[0]?.key ?? keys[0];
-    if (key === undefined) throw new Error('needs a key: the server encrypts its own secrets in any case');
+    if (key === undefined)
+      throw new Error('needs a key in at least one provider, because the server always encrypts its own secrets');
     this.#vault = { key, readsPlain: false };
   }
 

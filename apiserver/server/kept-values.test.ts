@@ -333,7 +333,7 @@ describe('index values that are kept for the next start', () => {
     expect(Buffer.concat([...(await keptBytes())]).includes('tag-3')).to.equal(true);
     await writeFile(join(folder, 'keys.yaml'), keyFile(['things.things.example.com']), { mode: 0o600 });
     await start();
-    expect(reasons()).to.deep.equal(['it is not encrypted like the objects of its kind']);
+    expect(reasons()).to.deep.equal(['the values are not encrypted like the objects of their kind']);
     await stop();
     const [sealed = Buffer.alloc(0)] = await keptBytes();
     expect(sealed.toString('latin1')).to.match(/^k8s:enc:aesgcm:v1:one:/);

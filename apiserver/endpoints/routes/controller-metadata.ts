@@ -40,7 +40,7 @@ const controllerSymbol = Symbol.for('homeostat.restController');
 export function declarationOf({ metadata }: { readonly metadata?: object }): ControllerDeclaration {
   if (metadata === undefined) {
     throw new TypeError(
-      'decorators of controllers need standard decorators; import this package before the decorated class',
+      'a decorator of a controller has no metadata: turn experimentalDecorators off, and import this package first',
     );
   }
   const own = declarationIn(metadata);

@@ -73,7 +73,7 @@ function tryEntry<E extends { readonly definition: RouterEntry }>(
     }
     const handler = definition.find(request);
     if (handler === undefined) return undefined;
-    if (typeof handler !== 'function') throw new TypeError('a router function returns a handler or undefined');
+    if (typeof handler !== 'function') throw new TypeError('a router function must return a handler or undefined');
     return { kind: 'found', entry, handler, request };
   } catch (error) {
     return { kind: 'failed', entry, error };

@@ -56,7 +56,7 @@ export function contentType(...types: readonly string[]): RequestPredicate {
  * function is synchronous.
  */
 export function predicate(holds: (request: ServerRequest) => boolean): RequestPredicate {
-  if (typeof holds !== 'function') throw new TypeError('predicate takes a function of the request');
+  if (typeof holds !== 'function') throw new TypeError('the argument of predicate must be a function of the request');
   return createPredicate((request) => {
     const answer: unknown = holds(request);
     if (typeof answer !== 'boolean') throw new TypeError('a predicate of a route must return true or false');

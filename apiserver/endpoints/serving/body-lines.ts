@@ -50,6 +50,6 @@ function* lineOf(line: Uint8Array, number: number): Generator<BodyLine> {
 function tooLong(number: number): ApiError {
   return new ApiError(
     'RequestEntityTooLarge',
-    `Request entity too large: line ${number} is longer than ${maxBodyBytes}`,
+    `Request entity too large: line ${number} is longer than ${maxBodyBytes} bytes`,
   );
 }

@@ -157,7 +157,7 @@ export class EndpointCall implements Running {
 
   #expire(): void {
     const message = `${this.#parts.entry.label} has not responded within ${this.#deadlineMs / 1000} s`;
-    this.#log(undefined, 'an endpoint passed its deadline');
+    this.#log(undefined, 'an endpoint has not responded before its deadline');
     this.#giveUp(new ApiError('Timeout', message));
   }
 

@@ -80,7 +80,7 @@ export function checkPermission(where: string, { definition }: MountedEntry): vo
   const names = definition.segments.flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
   for (const [key, name] of Object.entries({ nameFrom, namespaceFrom })) {
     if (name !== undefined && !names.includes(name))
-      throw new TypeError(`permission.${key} of ${where}: its path has no variable "${name}"`);
+      throw new TypeError(`permission.${key} of ${where}: the path has no variable "${name}"`);
   }
 }
 

@@ -83,7 +83,7 @@ export async function admitWrite(
       if (failure instanceof PendingConversion) throw failure;
       if (!isApiError(failure) || failure.reason === 'InternalError') return { object, failure };
       if (failure.reason === 'Timeout')
-        around.logger.warn({ ...nameOf(write, proposed), err: failure }, 'a hook passed its deadline');
+        around.logger.warn({ ...nameOf(write, proposed), err: failure }, 'a hook has not ended before its deadline');
       throw failure;
     }
   }
