@@ -65,7 +65,7 @@ describe('a request that runs as another user', () => {
     const unknown = { 'Impersonate-User': 'eve', 'Impersonate-Role': 'x' };
     expectRefusal(await server.get(persons, unknown), { ...bad, message: 'the header Impersonate-Role is unknown' });
     const twice = { 'Impersonate-User': ['eve', 'ada'] } as unknown as Record<string, string>;
-    expectRefusal(await server.get(persons, twice), { ...bad, message: 'may be sent once' });
+    expectRefusal(await server.get(persons, twice), { ...bad, message: 'may be sent only once' });
     const many = { 'Impersonate-User': 'eve', 'Impersonate-Group': Array.from({ length: 101 }, () => 'g') };
     expectRefusal(await server.get(persons, many as unknown as Record<string, string>), {
       ...bad,

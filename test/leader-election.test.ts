@@ -221,7 +221,7 @@ describe('leader election', () => {
       const answer = await server.patch(`${persons}/eve`, { spec: { age: 7 } }, leader());
       expect(answer.status).to.equal(409);
       expect(answer.body).to.include({ kind: 'Status', reason: 'Conflict' });
-      const why = `the lease "default/lock" is no longer held in the term ${header}`;
+      const why = `the term ${header} of the lease "default/lock" has ended`;
       expect(answer.body.message).to.equal(`Operation cannot be fulfilled on persons.people.example.com "eve": ${why}`);
       expect(answer.body.details).to.deep.include({ name: 'eve', causes: [{ reason: 'FormerLeader', message: why }] });
       expect((await server.get(`${persons}/eve`)).body.spec).not.to.have.property('age');

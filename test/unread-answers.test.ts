@@ -182,7 +182,7 @@ describe('responses that clients do not read', () => {
 
     it('use at most half of the limit for a client address, or for an IPv6 /64 network [slow]', async () => {
       const socket = await beginFrom('2001:db8:0:1::1');
-      await expectRefused('2001:db8:0:1::2', 'those of one client address may take half of it');
+      await expectRefused('2001:db8:0:1::2', 'one client address may use half of this memory');
       expect((await server.get(path, from('2001:db8:0:2::1'))).text).to.equal(text);
       socket.destroy();
       await eventually(async () => (await server.get(path, from('2001:db8:0:1::2'))).text === text);

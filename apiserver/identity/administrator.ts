@@ -76,7 +76,7 @@ export class Administrator implements TokenAuthenticator {
     if (own !== undefined) await adopt(own, known, this.#parts);
     else if (!isShared || known === undefined) await makeToken(known, this.#parts);
     if (file.read() !== undefined) return;
-    const cure = 'copy the file from the machine that made it';
+    const cure = 'copy the kubeconfig from the machine that created it';
     logger.warn({ file: file.path }, `this machine has no kubeconfig of the administrator: ${cure}`);
   }
 }
@@ -86,7 +86,7 @@ async function adopt(own: string, known: KnownTokens | undefined, { file, vault 
   if (known?.current === digest) return;
   if (known?.former.includes(digest) === true) {
     throw new Error(
-      `${file.path}: holds a token that was replaced: copy the file from the machine that has the new one, or put another token into it`,
+      `${file.path}: holds a token that was replaced: copy the file from the machine that has the new token, or put another token into the file`,
     );
   }
   await vault.put(entryName, next(known, digest));

@@ -101,7 +101,9 @@ export class ChangeFeed {
   /** Appends a change, which must be later than all changes before it. Calls the subscribers before it returns. */
   append(change: FeedChange): void {
     if (change.revision <= this.#revision) {
-      throw new RangeError(`change ${change.revision} of ${change.entry.key} comes after revision ${this.#revision}`);
+      throw new RangeError(
+        `change ${change.revision} of ${change.entry.key} must be later than revision ${this.#revision}`,
+      );
     }
     this.#window.push(change);
     this.#revision = change.revision;

@@ -69,8 +69,8 @@ async function readAll(
 function problemOf({ data, problem }: Row): string | undefined {
   if (problem !== undefined) return problem;
   try {
-    return isJsonObject(JSON.parse(Buffer.from(data).toString())) ? undefined : 'its bytes are not a JSON object';
+    return isJsonObject(JSON.parse(Buffer.from(data).toString())) ? undefined : 'the stored value is not a JSON object';
   } catch {
-    return 'its bytes are not JSON';
+    return 'the stored value is not JSON';
   }
 }

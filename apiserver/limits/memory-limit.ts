@@ -100,7 +100,7 @@ export class MemoryLimit {
   refuse(): ApiError {
     this.#refusals += 1;
     const message =
-      'the memory of the server is full: it takes no new objects and no larger ones; delete some, or raise its limit';
+      'the memory of the server is full, so objects cannot be created or grow: delete objects, or raise the limit';
     return new ApiError('InsufficientStorage', message, { retryAfterSeconds });
   }
 

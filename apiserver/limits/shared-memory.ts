@@ -65,7 +65,7 @@ export class SharedMemory<Holder extends object> {
   }
 
   #newBound(client: string): MemoryBound<Holder> {
-    const message = `${this.#refusal}: those of one client address may take half of it`;
+    const message = `${this.#refusal}: one client address may use half of this memory`;
     const bound = new MemoryBound<Holder>(this.#maxBytes / 2, message);
     this.#boundOf.set(client, bound);
     return bound;

@@ -39,7 +39,7 @@ const objectMeta: OpenApiSchema = {
     uid: {
       ...text,
       readOnly: true,
-      description: 'Random UUID. An object that is deleted and created again has another one.',
+      description: 'Random UUID. An object that is deleted and created again gets another UID.',
     },
     version: {
       type: 'integer',
@@ -61,7 +61,7 @@ const objectMeta: OpenApiSchema = {
       ...text,
       format: 'date-time',
       readOnly: true,
-      description: 'Set when the object is declared deleted. It can still be read until its last finalizer is removed.',
+      description: 'Set when a deletion is requested. The object can be read until its last finalizer is removed.',
     },
     deletionGracePeriodSeconds: { type: 'integer', readOnly: true },
     finalizers: {
@@ -165,7 +165,7 @@ const status: OpenApiSchema = {
 
 const problem: OpenApiSchema = {
   type: 'object',
-  description: 'The same as RFC 9457.',
+  description: 'The response to a failed request, in the form of RFC 9457.',
   properties: {
     type: text,
     title: text,

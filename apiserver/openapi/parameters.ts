@@ -13,7 +13,11 @@ export function pathParameter(name: string, description?: string): Parameter {
 export const nameParameter: Parameter = pathParameter('name', 'Name of the object.');
 export const namespaceParameter: Parameter = pathParameter('namespace', 'Namespace of the object.');
 
-const dryRun = query('dryRun', { ...text, enum: ['All'] }, 'The response is the same, and nothing is stored.');
+const dryRun = query(
+  'dryRun',
+  { ...text, enum: ['All'] },
+  'All: the response is the same as without dryRun, but nothing is stored.',
+);
 const resourceVersion = query(
   'resourceVersion',
   text,
@@ -106,7 +110,7 @@ function orderParameters(model: ModelDescriptor): readonly Parameter[] {
 
 const chunkParameters: readonly Parameter[] = [
   query('limit', { type: 'integer', minimum: 0 }, 'Objects in a chunk; 0, the default: all.'),
-  query('continue', text, 'The next chunk, by metadata.continue of the previous chunk.'),
+  query('continue', text, 'The metadata.continue of the previous chunk: requests the next chunk.'),
   resourceVersion,
   query(
     'resourceVersionMatch',

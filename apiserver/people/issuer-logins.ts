@@ -107,11 +107,13 @@ export class IssuerLogins {
    */
   async #unseal({ provider, querystring, sealed }: Return): Promise<KeptLogin> {
     const login = sealed === undefined ? undefined : await this.#begun.open(sealed);
-    if (login === undefined) throw new LoginFailure('this browser has begun no login, or it took too long', 'invalid');
+    if (login === undefined)
+      throw new LoginFailure('this browser has begun no login, or the login took too long', 'invalid');
     const states = new URLSearchParams(querystring).getAll('state');
     if (login.provider !== provider || states.length !== 1 || states[0] !== login.secrets.state)
-      throw new LoginFailure('the browser came back from another login', 'invalid');
-    if (!(await this.#begun.use(login.secrets))) throw new LoginFailure('the browser came back twice', 'invalid');
+      throw new LoginFailure('the browser came back from a login that is not its latest', 'invalid');
+    if (!(await this.#begun.use(login.secrets)))
+      throw new LoginFailure('the browser came back twice from the same login', 'invalid');
     return login;
   }
 

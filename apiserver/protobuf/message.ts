@@ -116,7 +116,7 @@ function decodeValue({ name, type, is }: MessageField, wire: WireField, depth: n
     if (wire.kind !== 'fixed' || wire.value.length !== 8) throw malformed(`${name} is no double`);
     return wire.value.readDoubleLE();
   }
-  if (wire.kind !== 'bytes') throw malformed(`${name} is of another type`);
+  if (wire.kind !== 'bytes') throw malformed(`${name} has the wrong wire type`);
   if (type === 'json') return jsonOf(name, wire.value, depth + 1);
   if (is === 'map') return decodeMessage(entryOf(type), wire.value, depth + 1);
   if (type === 'quantity') return decodeMessage(quantity, wire.value, depth + 1)['string'];

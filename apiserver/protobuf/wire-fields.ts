@@ -15,7 +15,7 @@ export function* readFields(bytes: Buffer): Generator<WireField, void, undefined
   while (!reader.isAtEnd()) {
     const tag = Number(reader.varint());
     const number = Math.floor(tag / 8);
-    if (number < 1 || number > 0x1fff_ffff) throw malformed(`a field has the number ${number}`);
+    if (number < 1 || number > 0x1fff_ffff) throw malformed(`the field number ${number} is not allowed`);
     yield readField(reader, number, tag % 8);
   }
 }
@@ -30,7 +30,7 @@ function readField(reader: Reader, number: number, wireType: number): WireField 
     case 5:
       return { number, kind: 'fixed', value: reader.take(wireType === 1 ? 8 : 4) };
     default:
-      throw malformed(`field ${number} has the wire type ${wireType}`);
+      throw malformed(`field ${number} has the unknown wire type ${wireType}`);
   }
 }
 

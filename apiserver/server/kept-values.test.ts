@@ -237,23 +237,25 @@ describe('index values that are kept for the next start', () => {
   it('are all computed when the definition of an index differs', async () => {
     await start({ definition: 'tag 2', compute: (thing) => `2-${tagOf(thing)}` });
     expect(calls).to.equal(objects);
-    expect(reasons()).to.deep.equal(['it was written for other indexes, or by another version of the program']);
+    expect(reasons()).to.deep.equal([
+      'the values were written for other indexes, or by another version of the program',
+    ]);
     expect(await namesWith('2-tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3));
     await stop();
     expect(await keptBytes()).to.have.length(Math.ceil(objects / maxPartEntries));
   });
 
   const damages: Readonly<Record<string, (data: Buffer) => Buffer>> = {
-    'its checksum is wrong': (data) => {
+    'the checksum of the stored bytes is wrong': (data) => {
       data.writeUInt8(data.readUInt8(data.length - 5) ^ 1, data.length - 5);
       return data;
     },
-    'it has the wrong length': (data) => data.subarray(0, data.length / 2),
-    'it has another format': (data) => {
+    'the stored bytes have the wrong length': (data) => data.subarray(0, data.length / 2),
+    'the stored bytes have another format': (data) => {
       data.writeUInt32LE(0x6b657001);
       return data;
     },
-    'it is too short': () => Buffer.alloc(3),
+    'the stored bytes are too short': () => Buffer.alloc(3),
   };
   for (const [number, [reason, damage]] of Object.entries(damages).entries()) {
     it(`are all computed when ${reason}${number === 0 ? '' : ' [slow]'}`, async () => {

@@ -317,33 +317,36 @@ describe('a start from snapshots', () => {
   });
 
   const damages: Readonly<Record<string, readonly [reason: string, damage: (file: string) => Promise<void>]>> = {
-    'a byte of an object is changed': ['a checksum is wrong', (file) => change(file, (bytes) => flip(bytes, 100))],
+    'a byte of an object is changed': [
+      'a checksum of the snapshot is wrong',
+      (file) => change(file, (bytes) => flip(bytes, 100)),
+    ],
     'a byte of a column is changed': [
-      'a checksum is wrong',
+      'a checksum of the snapshot is wrong',
       (file) => change(file, (bytes) => flip(bytes, footerStart(bytes) - 40)),
     ],
     'a byte of the footer is changed': [
-      'a checksum is wrong',
+      'a checksum of the snapshot is wrong',
       (file) => change(file, (bytes) => flip(bytes, footerStart(bytes) + 20)),
     ],
     'its format has another number': [
-      'it is not complete, or has another format',
+      'the snapshot is not complete, or has another format',
       (file) => change(file, (bytes) => flip(bytes, bytes.length - 12)),
     ],
     'the length of the footer is wrong': [
-      'it has the wrong length',
+      'the snapshot has the wrong length',
       (file) => change(file, (bytes) => void bytes.writeUInt32LE(0xffffffff, bytes.length - 8)),
     ],
-    'it is cut off': ['it is not complete, or has another format', (file) => truncate(file, 5000)],
+    'it is cut off': ['the snapshot is not complete, or has another format', (file) => truncate(file, 5000)],
     'a part in the middle is missing': [
-      'it has the wrong length',
+      'the snapshot has the wrong length',
       async (file) => {
         const bytes = await readFile(file);
         await writeFile(file, Buffer.concat([bytes.subarray(0, 1000), bytes.subarray(2000)]));
       },
     ],
     'its names were hashed with another function': [
-      'its objects are not found by the hashes of their names',
+      'the hashes of the names in the snapshot do not find the objects',
       async (file) => {
         const bytes = await readFile(file);
         const from = footerStart(bytes);
@@ -353,7 +356,7 @@ describe('a start from snapshots', () => {
         await writeFile(file, Buffer.concat([bytes.subarray(0, from), footer, Buffer.from(end.buffer)]));
       },
     ],
-    'it is empty': ['it is too short', (file) => truncate(file, 0)],
+    'it is empty': ['the snapshot is too short', (file) => truncate(file, 0)],
   };
   for (const [at, [title, [reason, damage]]] of Object.entries(damages).entries()) {
     it(`reads the database, and logs the reason, when ${title}${at === 0 ? '' : ' [slow]'}`, async () => {
@@ -396,14 +399,14 @@ describe('a start from snapshots', () => {
     // The database gets an earlier state, and the file stays.
     await cp(database('saved'), database());
     await start();
-    expect(reasons).to.deep.equal(['it was not written at the last stop of this database']);
+    expect(reasons).to.deep.equal(['the snapshot was not written at the last stop of this database']);
     await expectThings();
   });
 
   it('does not use the file of another database [slow]', async () => {
     await rm(database());
     await start();
-    expect(reasons).to.deep.equal(['it was not written at the last stop of this database']);
+    expect(reasons).to.deep.equal(['the snapshot was not written at the last stop of this database']);
     expect((await get('')).items).to.deep.equal([]);
     await stop();
     expect(await readdir(folder)).to.not.include('test.db-snapshots');
@@ -417,7 +420,7 @@ describe('a start from snapshots', () => {
     await stop();
     await writeFile(database(), bytes);
     await start();
-    expect(reasons).to.deep.equal(['it was not written at the last stop of this database']);
+    expect(reasons).to.deep.equal(['the snapshot was not written at the last stop of this database']);
     await expectThings();
   });
 
@@ -426,7 +429,7 @@ describe('a start from snapshots', () => {
     await createMaps('map');
     await stop();
     await start({ retention: { minChanges: 2 } });
-    expect(reasons).to.deep.equal(['the changes since the snapshot are no longer known']);
+    expect(reasons).to.deep.equal(['the changes after the snapshot are no longer stored']);
     await expectThings();
   });
 
@@ -439,19 +442,19 @@ describe('a start from snapshots', () => {
       throw new Error('not yet');
     };
     await start({ compute });
-    expect(reasons).to.deep.equal(['a later change cannot be read']);
+    expect(reasons).to.deep.equal(['a change after the snapshot cannot be read']);
     await expectChanges();
   });
 
   it('computes all values when the definition of an index differs', async () => {
     await start({ definition: 'tag 2', compute: ({ spec }) => `2-${spec.tag}` });
-    expect(reasons).to.deep.equal(['it was written for other indexes, or by another version of the program']);
+    expect(reasons).to.deep.equal(['the snapshot was written for other indexes, or by another version of the program']);
     await expectThings('2-');
   });
 
   it('computes all values when the values of the sample differ [slow]', async () => {
     await start({ compute: ({ spec }) => `other-${spec.tag}` });
-    expect(reasons).to.deep.equal(['it differs from computed values in spec.tag']);
+    expect(reasons).to.deep.equal(['the snapshot differs from computed values in spec.tag']);
     await expectThings('other-');
   });
 

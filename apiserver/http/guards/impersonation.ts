@@ -52,7 +52,7 @@ function readHeaders({ headersDistinct }: IncomingMessage): Wanted {
   if (stranger !== undefined) throw badHeader(`the header ${header(impersonationPrefix + stranger)} is unknown`);
   const [username = ''] = user;
   if (username === '') throw badHeader('a request that names groups, a uid or extra values needs Impersonate-User');
-  if (user.length > 1 || uid.length > 1) throw badHeader('Impersonate-User and Impersonate-Uid may be sent once');
+  if (user.length > 1 || uid.length > 1) throw badHeader('Impersonate-User and Impersonate-Uid may be sent only once');
   if (groups.length + [...extra.values()].flat().length > maxValues)
     throw badHeader(`at most ${maxValues} groups and extra values can be impersonated`);
   return { username, uid: uid[0], groups, extra };

@@ -73,7 +73,7 @@ function readPassword(body: unknown): string {
 function checkRank(context: Context, { model }: Resource, { metadata: { name }, spec = {} }: UserObject): void {
   const isMaster = (groups: readonly string[] = []): boolean => groups.includes(mastersGroup);
   if (!isMaster(spec.groups) || isMaster(callerOf(context).groups)) return;
-  const message = `${resourceName(model)} "${name}" is forbidden: only a member of group "${mastersGroup}" may set the password of another`;
+  const message = `${resourceName(model)} "${name}" is forbidden: only a member of group "${mastersGroup}" may set the password of a member`;
   throw new ApiError('Forbidden', message, { details: { name, group: model.group, kind: model.plural } });
 }
 

@@ -11,7 +11,7 @@ export function checkProxy(text: string): string | undefined {
   const most = family === 4 ? 32 : 128;
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= most)
     ? undefined
-    : `"${text}" needs a prefix from 0 to ${most}`;
+    : `"${text}" needs a prefix length from 0 to ${most}`;
 }
 
 function parseProxy(text: string): { address: string; family: number; prefix: string | undefined } {

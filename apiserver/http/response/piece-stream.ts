@@ -66,7 +66,7 @@ export class PieceStream extends Readable {
   }
 
   #fail(error: unknown): void {
-    this.destroy(error instanceof Error ? error : new Error('a piece could not be made', { cause: error }));
+    this.destroy(error instanceof Error ? error : new Error('the response could not be produced', { cause: error }));
   }
 }
 

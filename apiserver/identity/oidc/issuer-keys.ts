@@ -121,7 +121,7 @@ export class IssuerKeys {
     const discoveryUrl = config.discoveryUrl ?? `${config.url.replace(/\/$/, '')}/.well-known/openid-configuration`;
     const discovery = await fetchJson(discoveryUrl, options);
     if (!isJsonObject(discovery) || discovery['issuer'] !== config.url)
-      throw new Error(`${discoveryUrl}: is not the document of issuer ${config.url}`);
+      throw new Error(`${discoveryUrl}: is not the discovery document of issuer ${config.url}`);
     const jwksUri = discovery['jwks_uri'];
     if (typeof jwksUri !== 'string' || !jwksUri.startsWith('https://') || !URL.canParse(jwksUri))
       throw new Error(`${discoveryUrl}: jwks_uri must be an https URL`);

@@ -93,13 +93,15 @@ export class KeptPart {
   constructor(data: Uint8Array) {
     // The bytes are copied, because typed arrays need alignment and a row may begin anywhere in a buffer.
     const bytes = new Uint8Array(data);
-    if (bytes.length < columnsAt) throw new UnreadablePart('it is too short');
+    if (bytes.length < columnsAt) throw new UnreadablePart('the stored bytes are too short');
     const [found, size = 0, recordBytes = 0, textBytes = 0] = new Uint32Array(bytes.buffer, 0, headerBytes / 4);
-    if (found !== form) throw new UnreadablePart('it has another format');
+    if (found !== form) throw new UnreadablePart('the stored bytes have another format');
     const recordsAt = columnsAt + size * columnBytes;
-    if (bytes.length !== recordsAt + recordBytes + textBytes) throw new UnreadablePart('it has the wrong length');
+    if (bytes.length !== recordsAt + recordBytes + textBytes)
+      throw new UnreadablePart('the stored bytes have the wrong length');
     const digest = digestOf(bytes.subarray(0, headerBytes), bytes.subarray(columnsAt));
-    if (digest.compare(bytes, headerBytes, columnsAt) !== 0) throw new UnreadablePart('its checksum is wrong');
+    if (digest.compare(bytes, headerBytes, columnsAt) !== 0)
+      throw new UnreadablePart('the checksum of the stored bytes is wrong');
     this.#revisions = new Float64Array(bytes.buffer, columnsAt, size);
     this.#checks = new Uint32Array(bytes.buffer, columnsAt + size * 8, size);
     this.#ends = new Uint32Array(bytes.buffer, columnsAt + size * 12, size);

@@ -109,7 +109,7 @@ export class KeptReader {
       if (problem !== undefined) throw new UnreadablePart(problem);
       const part = new KeptPart(data);
       if (part.fingerprint !== this.#parts.fingerprint)
-        throw new UnreadablePart('it was written for other indexes, or by another version of the program');
+        throw new UnreadablePart('the values were written for other indexes, or by another version of the program');
       this.#part = part;
       this.#last = last;
       this.#size += part.size;

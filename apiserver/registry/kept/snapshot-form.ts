@@ -60,7 +60,7 @@ export function pieceOf(bytes: Uint8Array): Piece {
 
 /** Checks the checksum of a piece. @throws UnusableSnapshot */
 export function checkPiece(bytes: Uint8Array, { check }: Piece): void {
-  if (crc32(bytes) !== check) throw new UnusableSnapshot('a checksum is wrong');
+  if (crc32(bytes) !== check) throw new UnusableSnapshot('a checksum of the snapshot is wrong');
 }
 
 export function packFooter(footer: SnapshotFooter): Buffer {
@@ -72,17 +72,17 @@ export function packFooter(footer: SnapshotFooter): Buffer {
 /** Returns the length and the checksum of the footer, from the last words of the file. @throws UnusableSnapshot */
 export function footerPiece(end: Uint8Array): Piece {
   const [found, bytes = 0, check = 0] = new Uint32Array(end.slice().buffer);
-  if (found !== form) throw new UnusableSnapshot('it is not complete, or has another format');
+  if (found !== form) throw new UnusableSnapshot('the snapshot is not complete, or has another format');
   return { bytes, check };
 }
 
 /** Parses a footer. `fileBytes` is the length of the whole file. @throws UnusableSnapshot */
 export function unpackFooter(text: Buffer, fileBytes: number): SnapshotFooter {
   const footer: unknown = JSON.parse(text.toString());
-  if (!isFooter(footer)) throw new UnusableSnapshot('it has another format');
+  if (!isFooter(footer)) throw new UnusableSnapshot('the snapshot has another format');
   const pieces = [...footer.blocks, ...footer.columns, ...footer.orders.flat()];
   const bytes = pieces.reduce((sum, piece) => sum + (piece?.bytes ?? 0), text.length + endBytes);
-  if (bytes !== fileBytes) throw new UnusableSnapshot('it has the wrong length');
+  if (bytes !== fileBytes) throw new UnusableSnapshot('the snapshot has the wrong length');
   return footer;
 }
 

@@ -179,11 +179,11 @@ export class SnapshotKeeper {
       const footer = await readFooter(file);
       const mark = await this.#parts.files.readMark(kind.number);
       if (footer.nonce !== mark?.nonce)
-        throw new UnusableSnapshot('it was not written at the last stop of this database');
+        throw new UnusableSnapshot('the snapshot was not written at the last stop of this database');
       if (footer.fingerprint !== fingerprint)
-        throw new UnusableSnapshot('it was written for other indexes, or by another version of the program');
+        throw new UnusableSnapshot('the snapshot was written for other indexes, or by another version of the program');
       if (mark.revision < this.#parts.floorOf(kind.number) || mark.revision > current)
-        throw new UnusableSnapshot('the changes since the snapshot are no longer known');
+        throw new UnusableSnapshot('the changes after the snapshot are no longer stored');
       const contents = await runInTurns(restoredContents(cache, await readContent(file, footer, onRead)));
       return { contents, mark, facts: footer.facts };
     } finally {
@@ -206,7 +206,7 @@ export class SnapshotKeeper {
   #checkTime(): void {
     const nowMs = this.#parts.clock.monotonicMs();
     this.#endMs ??= nowMs + longestMs;
-    if (nowMs > this.#endMs) throw new Error(`it took longer than ${longestMs} ms`);
+    if (nowMs > this.#endMs) throw new Error(`writing the snapshots took longer than ${longestMs} ms`);
   }
 
   /**

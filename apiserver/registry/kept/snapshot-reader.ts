@@ -20,10 +20,10 @@ const lanes = 2;
 export async function readFooter(file: FileHandle): Promise<SnapshotFooter> {
   const { size } = await file.stat();
   const end = Buffer.alloc(endBytes);
-  if (size < endBytes) throw new UnusableSnapshot('it is too short');
+  if (size < endBytes) throw new UnusableSnapshot('the snapshot is too short');
   await fill(file, [end], size - endBytes);
   const piece = footerPiece(end);
-  if (piece.bytes > size - endBytes) throw new UnusableSnapshot('it has the wrong length');
+  if (piece.bytes > size - endBytes) throw new UnusableSnapshot('the snapshot has the wrong length');
   const text = Buffer.alloc(piece.bytes);
   await fill(file, [text], size - endBytes - piece.bytes);
   checkPiece(text, piece);
@@ -115,7 +115,7 @@ async function fill(file: FileHandle, targets: readonly Uint8Array[], position: 
   let left = targets.filter(({ byteLength }) => byteLength > 0);
   while (left.length > 0) {
     const { bytesRead } = await file.readv(left, at);
-    if (bytesRead === 0) throw new UnusableSnapshot('it has the wrong length');
+    if (bytesRead === 0) throw new UnusableSnapshot('the snapshot has the wrong length');
     at += bytesRead;
     left = without(left, bytesRead);
   }

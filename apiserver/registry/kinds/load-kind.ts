@@ -76,19 +76,19 @@ async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKi
   if (snapshots === undefined || restored === undefined) return undefined;
   const { table } = restored.contents;
   if (!isSearchable(table, random)) {
-    snapshots.reject(cache, kind, 'its objects are not found by the hashes of their names');
+    snapshots.reject(cache, kind, 'the hashes of the names in the snapshot do not find the objects');
     return undefined;
   }
   const sampled = { length: table.size, entry: (row: number) => table.entry(row) };
   const varying = await varyingIndexes(cache, sampled, random);
   if (varying.length > 0) {
-    snapshots.reject(cache, kind, `it differs from computed values in ${varying.join(', ')}`);
+    snapshots.reject(cache, kind, `the snapshot differs from computed values in ${varying.join(', ')}`);
     return undefined;
   }
   cache.take(restored.contents);
   const later = parts.changes.filter(({ revision }) => revision > restored.mark.revision);
   if (await areApplied(reader, later)) return restored;
-  snapshots.reject(cache, kind, 'a later change cannot be read');
+  snapshots.reject(cache, kind, 'a change after the snapshot cannot be read');
   return undefined;
 }
 

@@ -25,7 +25,7 @@ export class PendingConversion extends Error {
   isOptional = false;
 
   constructor(object: ApiObject, apiVersion: string, converter: RemoteConverter) {
-    super(`the conversion to ${apiVersion} has to be fetched`);
+    super(`the webhook must first convert the object to ${apiVersion}`);
     this.object = object;
     this.apiVersion = apiVersion;
     this.converter = converter;

@@ -250,7 +250,7 @@ function withIndexes<T extends ApiObject>(
   if (returned instanceof Promise) {
     // An asynchronous callback is refused; a later rejection and later indexes are ignored.
     returned.catch(() => undefined);
-    throw new ModelError(declared.kind, 'indexes', 'the callback that declares them must not be asynchronous');
+    throw new ModelError(declared.kind, 'indexes', 'the callback that declares indexes must not be asynchronous');
   }
   return Object.freeze({ ...declared, indexes: Object.freeze(indexSpecs.list()) });
 }
@@ -298,7 +298,7 @@ function checkReplaceable(before: ModelDescriptor, next: ModelDescriptor): void 
   );
   if (known !== given) throw new ModelError(next.kind, 'versions', `must stay ${known} while the kind is served`);
   const isSame = before.indexes.length === next.indexes.length && before.indexes.every((e, i) => e === next.indexes[i]);
-  if (!isSame) throw new ModelError(next.kind, 'indexes', 'must be the indexes that the stored objects already have');
+  if (!isSame) throw new ModelError(next.kind, 'indexes', 'must stay the same while the kind is served');
 }
 
 function checkDistinct(other: Registration, descriptor: ModelDescriptor, owner: string): void {

@@ -101,7 +101,7 @@ const adoptions = new WeakMap<Resource, Promise<void>>();
 async function adopt(resource: Resource, store: Store): Promise<void> {
   const { generation, indexes } = await store.uniqueIndexes(resource.kindNumber);
   if (!resource.hasIndexes(indexes)) {
-    const message = `${resourceName(resource.model)} has other unique indexes at another replica; restart this one with the same indexes`;
+    const message = `${resourceName(resource.model)} has other unique indexes at another replica; restart this replica with the same indexes`;
     const refusal = new ApiError('ServiceUnavailable', message);
     resource.refuseWrites(refusal);
     throw refusal;

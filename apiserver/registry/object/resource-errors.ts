@@ -46,7 +46,7 @@ export function conflict(model: Named, name: string, why?: string): ApiError {
 
 /** Returns the 409 for a write of a former leader: its Lease has another holder or none, or was deleted. */
 export function formerLeader(model: Named, name: string, leader: LeaderEpoch): ApiError {
-  const message = `the lease "${leader.namespace}/${leader.name}" is no longer held in the term ${formatLeaderEpoch(leader)}`;
+  const message = `the term ${formatLeaderEpoch(leader)} of the lease "${leader.namespace}/${leader.name}" has ended`;
   return new ApiError('Conflict', `Operation cannot be fulfilled on ${resourceName(model)} "${name}": ${message}`, {
     details: resourceDetails(model, name),
     causes: [{ reason: 'FormerLeader', message }],

@@ -125,7 +125,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     expect(code).to.equal(1);
     expect(of(findings, 'objects')).to.have.length(1);
     expect(of(findings, 'objects')[0]?.message).to.equal(
-      '/registry/notes.example.com/notes/a cannot be read: its bytes are not JSON',
+      '/registry/notes.example.com/notes/a cannot be read: the stored value is not JSON',
     );
   });
 
