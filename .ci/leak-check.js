@@ -12,7 +12,8 @@ import { timeFactor } from './tiers.js';
 addSkipBecause();
 
 /**
- * How long the check waits until all is closed: sockets need a few turns of the event loop, workers some milliseconds.
+ * How long the check waits until all resources are closed. Sockets need a few turns of the event loop; workers need
+ * some milliseconds.
  */
 const graceMs = 2_000 * timeFactor;
 const pollMs = 10;

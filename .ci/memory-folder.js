@@ -60,7 +60,7 @@ export function mochaGlobalSetup() {
   folder = mkdtempSync(join(memory, `${prefix}${process.pid}-`));
   // The folder is deleted last, because other teardowns still have files in it.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  // A test that runs as root starts PostgreSQL as another user.
+  // A test that runs as root starts PostgreSQL as another user, who needs access to the folder.
   chmodSync(folder, 0o755);
   if (runsPrograms()) process.env.TMPDIR = folder;
 }

@@ -5,10 +5,10 @@ const words = [
   [/\bwhoever\b/i, 'name the one who acts: "a client that", "the caller"'],
   [/\bsomebody\b/i, 'name the one who acts: "a client", "another replica", "the user"'],
   [/\b(?:is|are|be|been) told of\b/i, 'name the call: "is called with", "receives"'],
-  [/\b(?:has|have) (?:a|its|their) say\b/i, 'say what it decides: "may change", "may refuse"'],
+  [/\b(?:has|have) (?:a|its|their) say\b/i, 'name the decision: "may change", "may refuse"'],
   [/\bhears? of\b/i, 'name the call: "is called with", "receives", "learns of"'],
   [/\bnothing but\b|\bno other [a-z]+ than\b|\bnothing (?:else|more) than\b/i, 'write "only"'],
-  [/\b(?:that|which|what) (?:is|are) none\b(?! of)/i, 'say what it is not: "a text that is not a size"'],
+  [/\b(?:that|which|what) (?:is|are) none\b(?! of)/i, 'repeat the noun: "a text that is not a size"'],
   [/\bwhat goes is\b/i, 'say what is deleted'],
   [/\bwhat it came to\b/i, 'name the result'],
   [/\bof before\b(?!\()/i, 'write "previous", "former" or "earlier"'],
@@ -22,7 +22,7 @@ const words = [
   [/\bought to\b/i, 'write "should"'],
   [/\b(?:goes|go|went) on\b/i, 'write "continues"'],
   [/\b(?:has|have) yet to\b/i, 'write "not yet"'],
-  [/\b(?:is|are|was|were) told to\b/i, 'name the call or the setting that causes it'],
+  [/\b(?:is|are|was|were) told to\b/i, 'name the call or the setting that causes the behaviour'],
 ];
 
 /** Openings that leave a docstring without a subject. */

@@ -51,7 +51,7 @@ function readResources(fields: SettingsFields): AuditedResources {
   const resources = fields.texts('resources');
   const resourceNames = fields.texts('resourceNames');
   if (resourceNames.length > 0 && resources.length === 0) {
-    throw fields.mistake('resourceNames', 'needs resources: name the plurals of these objects');
+    throw fields.mistake('resourceNames', 'needs resources: add the plurals of the named objects');
   }
   return { group: fields.optionalText('group') ?? '', resources, resourceNames };
 }

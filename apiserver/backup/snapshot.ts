@@ -74,7 +74,7 @@ export class Snapshot {
     this.#past.set(key, row);
     this.#pastBytes += row?.data.byteLength ?? 0;
     if (this.#pastBytes > maxRememberedBytes) {
-      throw new Error(`more than ${maxRememberedBytes / 2 ** 20} MiB of objects changed while they were read`);
+      throw new Error(`more than ${maxRememberedBytes / 2 ** 20} MiB of objects changed while the snapshot read them`);
     }
   }
 

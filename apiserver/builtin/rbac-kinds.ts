@@ -23,7 +23,7 @@ const rules: JsonSchema = {
       resourceNames: { ...texts, description: 'The names of the objects. Default: all.' },
       nonResourceURLs: {
         ...texts,
-        description: 'Paths that are not objects; a * at the end matches any rest of a path.',
+        description: 'Paths other than those of objects, such as /metrics; a * at the end matches any rest of a path.',
       },
     },
   },

@@ -25,7 +25,7 @@ const spec = {
       type: 'array',
       maxItems: 100,
       items: { type: 'string', minLength: 1, maxLength: 256 },
-      description: 'The groups that roles are bound to.',
+      description: 'The groups of the user. The user has the roles that are bound to these groups.',
     },
     disabled: {
       type: 'boolean',

@@ -119,7 +119,7 @@ export class IssuerLogins {
 
   #known(name: string): LoginProvider {
     const provider = this.#find(name);
-    if (provider === undefined) throw new LoginFailure('there is no such provider', 'invalid');
+    if (provider === undefined) throw new LoginFailure('there is no such login provider', 'invalid');
     return provider;
   }
 
