@@ -150,7 +150,7 @@ export function tableProblems(root) {
 /** Folders that are not searched, because their content is installed or built, or belongs to Git. */
 const notSource = new Set(['node_modules', 'dist', '.git', '.vitepress']);
 
-/** Returns a message for each folder with too many files: searches a folder and all folders below, even without rows. */
+/** Returns a message for each folder with too many files: `folder`, or a folder in it, even if it has no row. */
 function crowded(root, folder) {
   const entries = readdirSync(resolve(root, folder), { withFileTypes: true });
   const count = entries.filter((entry) => entry.isFile() && isCode(entry.name) && !isTestFile(entry.name)).length;
