@@ -209,7 +209,7 @@ describe('encryption of the database', function () {
     const without = await start({ encryptionConfig: two, logger });
     const path = `${secrets}/old`;
     const message =
-      'it is encrypted with key "one", which this server does not have; correct the encryption configuration, or delete the object';
+      'the stored bytes are encrypted with key "one", which this server does not have; correct the encryption configuration, or delete the object';
     for (const answer of [
       await without.get(path),
       await without.put(path, secret('old', 'overwritten')),
@@ -317,7 +317,7 @@ describe('encryption of the database', function () {
     const strict = await start({ encryptionConfig: await writeEncryptionConfig(file('strict.yaml'), ['one']) });
     expectRefusal(await strict.get(`${secrets}/s1`), {
       reason: 'InternalError',
-      message: 'it is stored in plain text',
+      message: 'the stored bytes are in plain text',
     });
     const counted = await strict.post('/reencrypt', undefined);
     expect(JSON.parse(counted.text.trim())).to.deep.include({ rewritten: 0, unreadable: 250, done: true });

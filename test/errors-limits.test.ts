@@ -68,11 +68,11 @@ describe('errors: limits', () => {
       const list = (count: number, item: (n: number) => unknown): unknown[] =>
         Array.from({ length: count }, (_, n) => item(n));
       const owner = (n: number): object => ({ apiVersion: 'v1', kind: 'Namespace', name: `n${n}`, uid: `u${n}` });
-      const manyFields = 'Request entity too large: an object in it has more than 10000 fields';
-      const manyItems = 'Request entity too large: a list in it has 10001 items, more than 10000';
+      const manyFields = 'Request entity too large: an object has more than 10000 fields';
+      const manyItems = 'Request entity too large: a list has 10001 items, more than 10000';
       const many: readonly (readonly [object, object, string])[] = [
         [{}, { labels: fields(10_001) }, manyFields],
-        [{ tags: list(250_000, () => '') }, {}, 'Request entity too large: it has more than 250000 fields and items'],
+        [{ tags: list(250_000, () => '') }, {}, 'Request entity too large: more than 250000 fields and items'],
         [{}, { finalizers: list(10_001, (n) => `a.b/c${n}`) }, manyItems],
         [{}, { ownerReferences: list(10_001, owner) }, manyItems],
       ];
@@ -93,7 +93,7 @@ describe('errors: limits', () => {
       };
       await server.create(persons, person('growing'));
       expect((await server.patch(`${persons}/growing`, labels(0))).status).to.equal(200);
-      const message = 'Request entity too large: an object in it has more than 10000 fields';
+      const message = 'Request entity too large: an object has more than 10000 fields';
       const refused = await leavesNoTrace(server, () => server.patch(`${persons}/growing`, labels(9_000)));
       expectRefusal(refused, { ...tooLarge, message });
       expect((await server.patch(`${persons}/growing`, { metadata: { labels: { k1: null } } })).status).to.equal(200);

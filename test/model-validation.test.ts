@@ -261,11 +261,11 @@ describe("a model's own validation", () => {
   }
 
   for (const [kind, text] of [
-    ['Number', 'it must return a list of violations, or nothing'],
-    ['Text', 'it must return a list of violations, or nothing'],
+    ['Number', 'validate must return a list of violations, or nothing'],
+    ['Text', 'validate must return a list of violations, or nothing'],
     ['Words', '"spec.size is wrong" is not a violation: it needs a field and a message'],
     ['Fieldless', '{"message":"wrong"} is not a violation'],
-    ['Later', 'it must be synchronous, and returned a Promise'],
+    ['Later', 'validate must be synchronous, but returned a Promise'],
   ] as const) {
     it(`that returns a wrong value (${kind}) refuses the write with a message about the value`, async () => {
       const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;

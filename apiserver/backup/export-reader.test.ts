@@ -100,29 +100,29 @@ describe('a damaged export', () => {
   it('is refused when a line is missing, repeated or out of order', () => {
     for (const [at] of lines.entries()) {
       const dropped = failureOf(() => readWhole(joined(lines.toSpliced(at, 1))));
-      if (at === 0) expect(dropped).to.equal('line 1: it is not the first line of an export of homeostat');
+      if (at === 0) expect(dropped).to.equal('line 1: this is not the first line of an export of homeostat');
       else if (at < lines.length - 1) {
-        expect(dropped).to.equal(`line ${at + 1}: it is damaged, or the line before it is missing`);
-      } else expect(dropped).to.match(/^line 9: it is cut off/);
+        expect(dropped).to.equal(`line ${at + 1}: this line is damaged, or the previous line is missing`);
+      } else expect(dropped).to.match(/^line 9: the file is cut off/);
       expect(failureOf(() => readWhole(joined(lines.toSpliced(at, 0, lines[at]!))))).to.match(
-        new RegExp(`^line ${at + 2}: it (is damaged|follows the last line)`),
+        new RegExp(`^line ${at + 2}: this line (is damaged|follows the last line)`),
       );
     }
     const swapped = lines.with(3, lines[4]!).with(4, lines[3]!);
-    expect(failureOf(() => readWhole(joined(swapped)))).to.match(/^line 4: it is damaged/);
+    expect(failureOf(() => readWhole(joined(swapped)))).to.match(/^line 4: this line is damaged/);
   });
 
   it('is refused when it is truncated anywhere', () => {
     for (let end = 0; end < data.byteLength; end += 1) {
       expect(failureOf(() => readWhole(data.subarray(0, end)))).to.match(
-        end === 0 ? /^it is empty/ : /^line \d+: it is cut off/,
+        end === 0 ? /^the file is empty/ : /^line \d+: the file is cut off/,
       );
     }
   });
 
   it('is refused when its last line is followed by any text', () => {
     expect(failureOf(() => readWhole(joined([...lines, ''])))).to.equal(
-      'line 11: it follows the last line of the export',
+      'line 11: this line follows the last line of the export',
     );
     expect(failureOf(() => readWhole(bytes(`${lines.join('\n')}\nx`)))).to.match(/^line 11: /);
   });
@@ -132,8 +132,8 @@ describe('a file that is not an export of this format', () => {
   for (const [name, data, message] of [
     ['another format', sealed({ ...manifest, format: 2 }), 'line 1: the format is 2; this program knows 1'],
     ['no format', sealed({ homeostat: 'export' }), 'line 1: the format is undefined; this program knows 1'],
-    ['another file', bytes('SQLite format 3\0\n'), 'line 1: it is not the first line of an export of homeostat'],
-    ['a JSON scalar', bytes('null\n'), 'line 1: it is not the first line of an export of homeostat'],
+    ['another file', bytes('SQLite format 3\0\n'), 'line 1: this is not the first line of an export of homeostat'],
+    ['a JSON scalar', bytes('null\n'), 'line 1: this is not the first line of an export of homeostat'],
     ['no revision', sealed({ ...manifest, revision: 1.5 }), 'line 1: revision must be a whole number'],
     ['no epoch', sealed({ ...manifest, epoch: 7 }), 'line 1: epoch and createdAt must be texts'],
     ['a key of a file', sealed(manifest, object('/etc/passwd')), 'line 2: key must be the key of an object'],
@@ -179,8 +179,6 @@ describe('a file that is not an export of this format', () => {
     const reader = new ExportReader();
     const piece = new Uint8Array(1024 * 1024).fill(97);
     for (let sent = 0; sent < maxLineBytes; sent += piece.byteLength) reader.push(piece);
-    expect(failureOf(() => reader.push(piece))).to.equal(
-      'line 1: it is longer than 8388608 bytes, the maximum of a line',
-    );
+    expect(failureOf(() => reader.push(piece))).to.equal('line 1: this line is longer than 8388608 bytes');
   });
 });

@@ -45,11 +45,11 @@ export class ExportReader {
   /** Returns the manifest and the summary, both checked against the content. Call it after the last piece. */
   end(): ExportManifest & ExportSummary {
     if (this.#manifest === undefined && this.#line + this.#pieceBytes === 0) {
-      throw new ExportFileError('it is empty: an export has at least a first and a last line');
+      throw new ExportFileError('the file is empty: an export has at least a first and a last line');
     }
-    if (this.#pieceBytes > 0) this.#refuse('it is cut off: the line has no end', this.#line + 1);
+    if (this.#pieceBytes > 0) this.#refuse('the file is cut off: this line has no end', this.#line + 1);
     if (this.#manifest === undefined || this.#summary === undefined) {
-      return this.#refuse('it is cut off: the file ends here, but this is not the last line of an export');
+      return this.#refuse('the file is cut off: it ends here, but this is not the last line of an export');
     }
     return { ...this.#manifest, ...this.#summary };
   }
@@ -59,7 +59,7 @@ export class ExportReader {
     this.#pieces.push(piece);
     this.#pieceBytes += piece.byteLength;
     if (this.#pieceBytes > maxLineBytes) {
-      this.#refuse(`it is longer than ${maxLineBytes} bytes, the maximum of a line`, this.#line + 1);
+      this.#refuse(`this line is longer than ${maxLineBytes} bytes`, this.#line + 1);
     }
   }
 
@@ -74,10 +74,10 @@ export class ExportReader {
   }
 
   #read(line: Buffer): ExportedObject | undefined {
-    if (this.#summary !== undefined) this.#refuse('it follows the last line of the export');
+    if (this.#summary !== undefined) this.#refuse('this line follows the last line of the export');
     if (this.#line === 1) return this.#readManifest(line);
-    if (!this.#check.accepts(line)) this.#refuse('it is damaged, or the line before it is missing');
-    const fields = parse(line) ?? this.#refuse('it is not a JSON object');
+    if (!this.#check.accepts(line)) this.#refuse('this line is damaged, or the previous line is missing');
+    const fields = parse(line) ?? this.#refuse('this line is not a JSON object');
     return 'objects' in fields ? this.#readSummary(fields) : this.#readObject(fields);
   }
 
@@ -87,12 +87,12 @@ export class ExportReader {
    */
   #readManifest(line: Buffer): undefined {
     const fields = parse(line);
-    if (fields?.['homeostat'] !== 'export') return this.#refuse('it is not the first line of an export of homeostat');
+    if (fields?.['homeostat'] !== 'export') return this.#refuse('this is not the first line of an export of homeostat');
     const { format, revision, epoch, createdAt } = fields;
     if (format !== exportFormat) {
       return this.#refuse(`the format is ${JSON.stringify(format)}; this program knows ${exportFormat}`);
     }
-    if (!this.#check.accepts(line)) return this.#refuse('it is damaged');
+    if (!this.#check.accepts(line)) return this.#refuse('this line is damaged');
     if (!isRevision(revision)) return this.#refuse('revision must be a whole number');
     if (typeof epoch !== 'string' || typeof createdAt !== 'string')
       return this.#refuse('epoch and createdAt must be texts');

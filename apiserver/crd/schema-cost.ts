@@ -89,7 +89,8 @@ export class SchemaCost {
   #brokenRule(pattern: string): string | undefined {
     const states = estimateStates(pattern);
     this.#states += states;
-    if (states > maxPatternStates) return `must be smaller: it unfolds into more than ${maxPatternStates} states`;
+    if (states > maxPatternStates)
+      return `must be smaller: the pattern unfolds into more than ${maxPatternStates} states`;
     if (this.#states > maxStates) return `the patterns of a definition unfold into at most ${maxStates} states`;
     const problem = this.patterns.problemOf(pattern);
     return problem === undefined ? undefined : `must be a valid regular expression, but isn't: ${problem}`;

@@ -89,16 +89,18 @@ export class Encryption {
     if (!isSealed(data)) {
       if (readsPlain) return { data };
       return {
-        problem: 'it is stored in plain text, and the encryption configuration has no provider identity for it',
+        problem: 'the stored bytes are in plain text, and the encryption configuration has no provider identity for their kind',
       };
     }
     const name = sealingKeyOf(data);
-    if (name === undefined) return { problem: 'it is encrypted by a provider that this server does not know' };
+    if (name === undefined)
+      return { problem: 'the stored bytes are encrypted by a provider that this server does not know' };
     const key = this.#keys.get(name);
-    if (key === undefined) return { problem: `it is encrypted with key "${name}", which this server does not have` };
+    if (key === undefined)
+      return { problem: `the stored bytes are encrypted with key "${name}", which this server does not have` };
     const plain = unseal(key, place, data);
     if (plain !== undefined) return { data: plain };
-    const problem = `it cannot be decrypted with key "${name}": the key has another secret, or the stored bytes were changed or moved`;
+    const problem = `the stored bytes cannot be decrypted with key "${name}": the key has another secret, or the bytes were changed or moved`;
     return { problem };
   }
 }

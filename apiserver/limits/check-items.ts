@@ -7,5 +7,5 @@ import { tooLarge } from './count-nodes.ts';
  */
 export function checkItems(items: readonly unknown[]): void {
   const { maxFields } = objectLimits;
-  if (items.length > maxFields) throw tooLarge(`a list in it has ${items.length} items, more than ${maxFields}`);
+  if (items.length > maxFields) throw tooLarge(`a list has ${items.length} items, more than ${maxFields}`);
 }

@@ -14,12 +14,12 @@ export class NodeCount {
 
   addNode(): void {
     this.#nodes += 1;
-    if (this.#nodes > this.#maxNodes) throw tooLarge(`it has more than ${this.#maxNodes} fields and items`);
+    if (this.#nodes > this.#maxNodes) throw tooLarge(`more than ${this.#maxNodes} fields and items`);
   }
 
   /** Checks the number of fields of one object. */
   checkFields(fields: number): void {
-    if (fields > this.#maxFields) throw tooLarge(`an object in it has more than ${this.#maxFields} fields`);
+    if (fields > this.#maxFields) throw tooLarge(`an object has more than ${this.#maxFields} fields`);
   }
 }
 

@@ -19,14 +19,16 @@ export const typeMeta: Message = new Map([
  * @throws ApiError BadRequest when the body has another format
  */
 export function decodeProtobufObject(message: Message, body: Buffer): Record<string, unknown> {
-  if (!body.subarray(0, magic.length).equals(magic)) throw malformed('it does not begin with "k8s" and a zero byte');
+  if (!body.subarray(0, magic.length).equals(magic))
+    throw malformed('the body does not begin with "k8s" and a zero byte');
   let type: Record<string, unknown> = {};
   let raw: Buffer = Buffer.alloc(0);
   for (const field of readFields(body.subarray(magic.length))) {
     if (field.kind !== 'bytes') continue;
     if (field.number === 1) type = decodeMessage(typeMeta, field.value);
     if (field.number === 2) raw = field.value;
-    if (field.number === 3 && field.value.length > 0) throw malformed('it has a contentEncoding, which must be empty');
+    if (field.number === 3 && field.value.length > 0)
+      throw malformed('the body has a contentEncoding, which must be empty');
   }
   return { ...decodeMessage(message, raw), ...type };
 }

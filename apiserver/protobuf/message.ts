@@ -153,7 +153,7 @@ function checkDepth(value: unknown, depth: number): void {
 }
 
 function tooDeep(): Error {
-  return malformed(`it is nested more than ${objectLimits.maxDepth} levels deep`);
+  return malformed(`the body is nested more than ${objectLimits.maxDepth} levels deep`);
 }
 
 /** Decodes an integer. A negative integer is encoded as its two's complement of 64 bits. */

@@ -82,13 +82,13 @@ describe('an encrypted object whose bytes were changed', () => {
       const { status, text } = await answerOf(name);
       expect(status).to.equal(500);
       expect(text).to.include(
-        `secrets \\"${name}\\" cannot be read: it cannot be decrypted with key \\"one\\": the key has another secret, or the stored bytes were changed or moved`,
+        `secrets \\"${name}\\" cannot be read: the stored bytes cannot be decrypted with key \\"one\\": the key has another secret, or the bytes were changed or moved`,
       );
     }
     const header = await answerOf('header');
     expect(header.status).to.equal(500);
     expect(header.text)
-      .to.include('it is encrypted by a provider that this server does not know')
+      .to.include('the stored bytes are encrypted by a provider that this server does not know')
       .and.not.include('planted');
     for (const name of ['right', 'swapped'])
       expect((await answerOf(name)).text).to.include(Buffer.from(name).toString('base64'));
@@ -99,7 +99,7 @@ describe('an encrypted object whose bytes were changed', () => {
     await start('wrong');
     const { status, text } = await answerOf('right');
     expect(status).to.equal(500);
-    expect(text).to.include('it cannot be decrypted with key \\"one\\"');
+    expect(text).to.include('the stored bytes cannot be decrypted with key \\"one\\"');
     await server.stop();
     await start('right');
     expect((await answerOf('right')).status).to.equal(200);

@@ -347,6 +347,6 @@ describe('index values that are kept for the next start', () => {
     await stop();
     await inDatabase((database) => database.prepare('UPDATE kept SET last = last - 1').run());
     await start();
-    expect(reasons().at(-1)).to.match(/^it cannot be decrypted with key "one"/);
+    expect(reasons().at(-1)).to.match(/^the stored bytes cannot be decrypted with key "one"/);
   });
 });

@@ -97,7 +97,7 @@ describe('the vault', () => {
     await before.vault.put('signing/a', 'key');
     await before.close();
     const without = await VaultUnderTest.open(createSqliteStore({ path }), encryptionWith('second'));
-    const message = /cannot be read: it is encrypted with key "first", which this server does not have/;
+    const message = /cannot be read: the stored bytes are encrypted with key "first", which this server does not have/;
     expect(() => without.vault.get('signing/a')).to.throw(message);
     expect(without.vault.entries('signing/').size).to.equal(0);
     for (const ifAbsent of [true, false]) {

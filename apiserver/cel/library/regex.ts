@@ -56,7 +56,7 @@ export function regexOverloads(): readonly Overload[] {
  * cache of compiled patterns afterwards.
  */
 export function patternProblem(source: string): string | undefined {
-  if (estimateStates(source) > maxStates) return `it unfolds into more than ${maxStates} states`;
+  if (estimateStates(source) > maxStates) return `the pattern unfolds into more than ${maxStates} states`;
   try {
     remember(source);
     return undefined;

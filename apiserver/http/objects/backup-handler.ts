@@ -59,7 +59,7 @@ export class BackupHandler {
       const others = 'pg_dump, mysqldump, etcdctl snapshot save, or homeostat export';
       throw new ApiError(
         'BadRequest',
-        `the server backs up only a database in a SQLite file: for this one, use ${others}`,
+        `the server backs up only a database in a SQLite file: for this database, use ${others}`,
       );
     }
     if (this.#isBusy) throw underWay();

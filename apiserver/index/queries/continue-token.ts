@@ -44,18 +44,18 @@ export function formatContinueToken({ revision, offset }: ContinuePosition, scop
 export function parseContinueToken(text: string, scope: ContinueScope): ContinuePosition {
   const token = decode(text);
   if (token.e !== scope.epoch) throw new ApiError('Expired', expiredMessage);
-  if (token.q !== fingerprint(scope.query)) throw notValid('it belongs to a list with other parameters');
+  if (token.q !== fingerprint(scope.query)) throw notValid('the key belongs to a list with other parameters');
   return { revision: token.rv, offset: token.o };
 }
 
 function decode(text: string): Token {
-  if (text.length > maxLength) throw notValid(`it is longer than ${maxLength} characters`);
-  if (!/^[\w-]+$/.test(text)) throw notValid('it is not base64url');
+  if (text.length > maxLength) throw notValid(`the key is longer than ${maxLength} characters`);
+  if (!/^[\w-]+$/.test(text)) throw notValid('the key is not base64url');
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(text, 'base64url').toString());
   } catch (error) {
-    throw notValid('it does not contain JSON', error);
+    throw notValid('the key does not contain JSON', error);
   }
   if (!isToken(value)) throw notValid('server does not recognize this encoded version');
   if (!isCount(value.rv) || value.rv === 0) throw notValid('incorrect encoded start resourceVersion');

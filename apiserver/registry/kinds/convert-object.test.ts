@@ -65,7 +65,7 @@ describe('convertObject', () => {
     [
       'returns a Promise',
       () => Promise.reject(new Error('late')),
-      'the conversion must be synchronous, and returned a Promise',
+      'the conversion must be synchronous, but returned a Promise',
     ],
     ['returns no object', () => [1], 'the conversion must return an object'],
     [

@@ -48,7 +48,7 @@ function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
   if (answer instanceof Promise) {
     // The promise of an asynchronous conversion is not used, so its rejection is ignored.
     answer.catch(() => undefined);
-    throw new TypeError('the conversion must be synchronous, and returned a Promise');
+    throw new TypeError('the conversion must be synchronous, but returned a Promise');
   }
   const copied = isJsonObject(answer) ? copyAsJsonObject(answer, objectLimits) : undefined;
   // If the result has a function `toJSON`, the value that `toJSON` returns is used.

@@ -47,7 +47,7 @@ export function lockedEntry(cache: KindCache, row: Row, problem: string): Broken
 
 /** Returns the entry of an object that is stored in another version and that the webhook has not converted yet. */
 export function unconvertedEntry(cache: KindCache, row: Row): BrokenEntry {
-  const problem = 'it is stored in another version, and the conversion webhook has not converted it';
+  const problem = 'the object is stored in another version, and the conversion webhook has not converted the object';
   return Object.assign(brokenEntry(cache, row, problem), { isUnconverted: true });
 }
 

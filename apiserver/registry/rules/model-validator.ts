@@ -66,9 +66,9 @@ function readViolations(answer: unknown): readonly FieldViolation[] {
   if (answer instanceof Promise) {
     // The promise of an asynchronous `validate` is not used, so its rejection is ignored.
     answer.catch(() => undefined);
-    throw new TypeError('it must be synchronous, and returned a Promise');
+    throw new TypeError('validate must be synchronous, but returned a Promise');
   }
-  if (!Array.isArray(answer)) throw new TypeError('it must return a list of violations, or nothing');
+  if (!Array.isArray(answer)) throw new TypeError('validate must return a list of violations, or nothing');
   const answered: readonly unknown[] = answer.slice(0, maxViolations);
   const violations = answered.filter(isViolation);
   const wrong = answered.find((each) => !isViolation(each));

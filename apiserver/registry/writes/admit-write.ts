@@ -161,7 +161,7 @@ function readAnswer(
   { answer, before }: { readonly answer: unknown; readonly before: ApiObject },
 ): ApiObject {
   try {
-    if (!isJsonObject(answer)) throw new TypeError('it must return an object, or nothing');
+    if (!isJsonObject(answer)) throw new TypeError('the hook must return an object, or nothing');
     const next = copyAsJsonObject(answer, objectLimits) as ApiObject;
     const [wrong] = metadataShapeErrors(next.metadata);
     if (wrong !== undefined) throw new TypeError(`${wrong.field}: ${wrong.message}`);
@@ -169,7 +169,7 @@ function readAnswer(
       ...(['apiVersion', 'kind'] as const).filter((field) => next[field] !== before[field]),
       ...fixedFields.filter((field) => next.metadata[field] !== before.metadata[field]),
     ];
-    if (changed.length > 0) throw new TypeError(`it must not change ${changed.join(', ')}`);
+    if (changed.length > 0) throw new TypeError(`the hook must not change ${changed.join(', ')}`);
     return next;
   } catch (cause) {
     throw new HookFailure(mounted, hook, cause);

@@ -165,7 +165,7 @@ describe('homeostat export and import', () => {
     const refused = await run('import', '--database', `sqlite:${path('b.db')}`, cut);
     expect(refused).to.include({
       code: 1,
-      stderr: 'homeostat import failed: line 29: it is cut off: the line has no end\n',
+      stderr: 'homeostat import failed: line 29: the file is cut off: this line has no end\n',
     });
     expect(existsSync(path('b.db'))).to.equal(false);
     const proxy = createServer((_, response) => {

@@ -119,7 +119,9 @@ describe('homeostat backup [spec experience-backup]', () => {
     const done = await runCommand(['backup', '--server', other.url, '--to', path('other.db'), '--every', '1h']);
     await other.stop();
     expect(done.code).to.equal(1);
-    expect(done.stderr).to.include('for this one, use pg_dump, mysqldump, etcdctl snapshot save, or homeostat export');
+    expect(done.stderr).to.include(
+      'for this database, use pg_dump, mysqldump, etcdctl snapshot save, or homeostat export',
+    );
     expect(await readdir(folder)).to.not.include('other.db');
   });
 
