@@ -134,9 +134,7 @@ describe('parseJson', () => {
     expect(refusalOf('{"a":1,"b":{"c":1,"d":2,"e":3},"f":1,"g":1}')).to.equal(
       'Request entity too large: an object has more than 3 fields',
     );
-    expect(refusalOf('[{"a":1},[1,2],[[]],3,4,')).to.equal(
-      'Request entity too large: more than 8 fields and items',
-    );
+    expect(refusalOf('[{"a":1},[1,2],[[]],3,4,')).to.equal('Request entity too large: more than 8 fields and items');
     const within = { maxDepth: 64, maxFields: 3, maxNodes: 8 };
     expect(parseJson(`${padding}{"a":{"x":"{,,,,,:"},"b":{"x":1,"y":2},"c":3}`, within)).to.have.keys('a', 'b', 'c');
     expect(() => parseJson(`${padding}]]]}}}:::,,,`, within)).to.throw('not valid JSON');
