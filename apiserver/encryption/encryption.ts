@@ -89,7 +89,7 @@ export class Encryption {
     if (!isSealed(data)) {
       if (readsPlain) return { data };
       return {
-        problem: 'the stored bytes are in plain text, which needs the provider identity in the encryption configuration',
+        problem: 'the stored bytes are in plain text, which needs provider identity in the encryption configuration',
       };
     }
     const name = sealingKeyOf(data);
