@@ -66,7 +66,7 @@ async function prepare(store: Store, { revision, sha256 }: ExportManifest & Expo
   if (unfinished === sha256) return;
   if (unfinished !== undefined) {
     const message =
-      'the database holds a part of an import of another file: finish that one, or import into an empty database';
+      'the database holds a part of an import of another file: finish that import, or import into an empty database';
     throw new StoreError('refused', message);
   }
   await store.startHistory(Math.max(revision, await store.currentRevision()) + revisionGap);

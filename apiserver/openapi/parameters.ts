@@ -21,7 +21,7 @@ const dryRun = query(
 const resourceVersion = query(
   'resourceVersion',
   text,
-  'The response is not older than this revision. With 0, it comes from memory, without a wait.',
+  'The response is not older than this revision. With 0, the server responds from memory, without a wait.',
 );
 
 const readable: readonly Parameter[] = [
