@@ -28,7 +28,7 @@ describe('an object that is read once', () => {
       expect(reader.parsed(entry)).to.equal(undefined);
     });
 
-  it('comes from the cache if it is there already', () => {
+  it('is returned from the cache if an earlier read has cached it', () => {
     const reader = new ObjectReader();
     const entry = entryOf(200_000);
     const kept = reader.read(entry);

@@ -127,7 +127,7 @@ describe('WorkLoop', () => {
     expect(attempts).to.deep.equal([0, 1000, 3000, 7000]);
   });
 
-  it('does not delay other items when an item fails again and again, and delays an item that fails once by one second', async () => {
+  it('retries an item that failed once after one second, even while another item fails again and again', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const tried = new Set<string>();
