@@ -6,7 +6,7 @@ import { SharedFailures } from './shared-failures.ts';
 const forgetMs = 15 * 60_000;
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Counts its writes. */
+/** A vault that counts its writes. */
 class CountingVault extends MemoryVault {
   writes = 0;
 

@@ -108,7 +108,7 @@ describe('WatchStream', () => {
     expect(Object.fromEntries(compared)).to.deep.equal({ '/a': 2, '/b': 2 });
   });
 
-  it('evaluates each of many changes once for all watchers of a group, even if a batch does not reach the last one', async () => {
+  it('evaluates each change once for all watchers of a group, even if there are more changes than one batch has', async () => {
     const watches = await Promise.all(['/last', '/last'].map(watch));
     for (let revision = 11; revision < 6_000; revision += 1) add('ada', revision);
     add('last', 6_000);

@@ -33,7 +33,7 @@ function changeOf(note: Uint8Array | undefined): Change {
   return { op: 'create', key, kind: 1, revision, data: encodeObject(person), ...(note && { note }) };
 }
 
-/** All fields of an entry. */
+/** Returns all fields of an entry. */
 function fieldsOf({
   key,
   name,
