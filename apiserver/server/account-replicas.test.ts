@@ -12,7 +12,7 @@ interface Answer {
   readonly body: { readonly keys?: readonly object[]; readonly status?: { readonly token?: string } };
 }
 
-describe('service accounts and replicas', () => {
+describe('replicas that issue tokens of service accounts', () => {
   let database: SharedDatabase;
   let servers: readonly [ApiServer, ApiServer];
 
@@ -38,7 +38,7 @@ describe('service accounts and replicas', () => {
     return { status: response.status, body: (await response.json()) as Answer['body'] };
   }
 
-  it('accept the tokens of the other replica immediately, and have the same keys', async () => {
+  it('accept each other’s tokens immediately, refuse them once the account is deleted, and have the same keys', async () => {
     const [one, two] = servers;
     for (const [index, [issuing, asked]] of (
       [
@@ -100,7 +100,7 @@ describe('credentials, on replicas that receive no hints of changes', () => {
     }
   });
 
-  it('of a session get new permissions at the other replica when the groups of the user change, and are refused when the user is disabled', async () => {
+  it('of a session get the new groups of the user at the other replica, and are refused when the user is disabled', async () => {
     const kind = { apiVersion: 'iam.homeostat.internal/v1alpha1', kind: 'User' };
     expect((await send(0, 'POST', users, { body: { ...kind, metadata: { name: 'ada' } } })).status).to.equal(201);
     const password = 'correct horse battery';

@@ -137,7 +137,7 @@ describe('controllers of the server and concurrent writers', () => {
       return { apiVersion, kind, name, uid };
     }
 
-    it('deletes an object even if clients change it all the time', async () => {
+    it('deletes a dependent even if clients change it all the time', async () => {
       const replica = await start();
       const { client } = replica.server;
       await createNote(replica, 'owned', await createNote(replica, 'owner'));
@@ -153,7 +153,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const end of await Promise.all(writers)) expect(end).to.satisfy(isNotFound);
     });
 
-    it('keeps an object that gets another owner while it is being deleted', async () => {
+    it('keeps an object that gets another owner while its former owner is being deleted', async () => {
       const replica = await start();
       const { client, admissions } = replica.server;
       const [owner, other] = [await createNote(replica, 'owner'), await createNote(replica, 'other')];

@@ -302,7 +302,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept for an index that is a function; such an index is reported when its results vary [slow]', async () => {
+  it('are not kept for an index function without a definition; the log names the index when its results vary [slow]', async () => {
     await start();
     await stop();
     logged = [];

@@ -191,7 +191,7 @@ describe('the parts of a replica at critical moments', () => {
     expect(await names).to.deep.equal(['ann']);
   });
 
-  describe('a watch that waits for memory', () => {
+  describe('a watch that waits until its replica has read all changes', () => {
     const url = (server: ApiServer): string => `${server.url}/apis/notes.example.com/v1/notes?watch=true`;
 
     it('ends when its kind is unregistered during the wait', async () => {

@@ -333,7 +333,7 @@ describe('replicas on one database', () => {
   });
 
   describe('with different unique indexes', () => {
-    it('refuse writes with a reason, and continue to serve everything else', async () => {
+    it('refuse writes at the replica without the newest index, and serve all other requests', async () => {
       const old = await start();
       await old.server.client.create(Person, { metadata: { name: 'ann' }, spec: { email: 'a', age: 1 } });
       const next = await start({}, personModel(['email', 'age']));
@@ -372,7 +372,7 @@ describe('replicas on one database', () => {
       expect(await failing(a.server.client.create(Person, person('ann')))).to.equal('AlreadyExists');
     });
 
-    it('report the failure in health checks, serve reads from memory, and recover by themselves', async () => {
+    it('report the failure in health checks, serve reads of resourceVersion 0 from memory, and recover by themselves', async () => {
       const clock = new FakeClock();
       const { server, store } = await start({ clock });
       await server.client.create(Person, person('ann'));
@@ -401,7 +401,7 @@ describe('replicas on one database', () => {
       );
     });
 
-    it('return 504 for a read that memory does not reach in time', async () => {
+    it('return 504 for a read when they cannot read the latest changes in time', async () => {
       const clock = new FakeClock();
       const a = await start();
       const b = await start({ clock });
