@@ -95,7 +95,7 @@ describe('an audit policy', () => {
     ['rules: [{ level: None, resources: [{ resourceNames: [b] }] }]', 'resourceNames: needs resources'],
     ['omitManagedFields: 1\nrules: [{ level: None }]', 'policy.yaml:3: omitManagedFields: must be true or false'],
   ] as const) {
-    it(`is refused with ${lines}`, () => {
+    it(`is refused when its text is ${lines}`, () => {
       expect(() => parse(lines)).to.throw(message);
     });
   }

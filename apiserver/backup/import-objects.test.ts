@@ -121,7 +121,7 @@ describe('an import', () => {
     ]);
   });
 
-  it('of one file cannot be finished by an import of another file', async () => {
+  it('is refused when the database has a part of an unfinished import of another file', async () => {
     const full = changed(store, { compact: () => Promise.reject(new Error('the disk is full')) });
     expect(await rejectionOf(importOf(full, await exportOf(create('a', '1'))))).to.have.property(
       'message',

@@ -19,7 +19,7 @@ describe('a local watch of a kind that is being indexed', () => {
     const next = new LocalWatch(parts(), { signal: stop.signal }).next();
     stop.abort();
     expect(await next).to.deep.equal(over);
-    // Any use of this resource would fail, so the test shows that the watch does not use it.
+    // The resource is empty, so any use of it would fail. The test shows that the watch does not use it.
     served({} as Resource);
     await new Promise((resolve) => setImmediate(resolve));
   });

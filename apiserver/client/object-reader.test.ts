@@ -12,7 +12,7 @@ function entryOf(length: number): Entry {
 describe('an object that is read once', () => {
   for (const { length, least, most } of [
     { length: 10_000, least: 0, most: 0 },
-    // This object has 400 KB, and each step reads 16 KB.
+    // An object with 200,000 numbers has 400 KB, and each step reads 16 KB.
     { length: 200_000, least: 20, most: 40 },
   ])
     it(`is read with ${least} to ${most} pauses for ${2 * length} bytes, and is not cached`, () => {

@@ -135,7 +135,8 @@ describe('definition vectors', () => {
       readonly options: { readonly AllowValidationPropertiesWithAdditionalProperties?: boolean };
       readonly error: string;
     }
-    // Cases with this option are left out: the option allows CEL rules below allOf, which this server refuses.
+    // Cases with AllowValidationPropertiesWithAdditionalProperties are left out: this option allows CEL rules below
+    // allOf, which this server refuses.
     const cases = load<Structural>('structural-schema').filter(
       ({ options }) => options.AllowValidationPropertiesWithAdditionalProperties !== true,
     );

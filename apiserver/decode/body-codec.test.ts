@@ -18,7 +18,7 @@ function onWorker(message: unknown): void {
   worker.once('exit', () => workers.delete(worker));
 }
 
-/** Returns an object whose JSON has about this many bytes. */
+/** Returns an object whose JSON has about `bytes` bytes. */
 function objectOf(bytes: number): Record<string, unknown> {
   return { a: Array.from({ length: bytes / 16 }, (_, index) => `text ${index} é`), b: { c: null, d: 1.5 } };
 }

@@ -8,7 +8,7 @@ describe('copyAsJsonObject', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const text = JSON.stringify(value);
-        // Texts with this name are left out: the decoder refuses them, as another test checks.
+        // Texts with the name __proto__ are left out: another test checks that they are refused.
         fc.pre(!text.includes('__proto__'));
         const copy = copyAsJsonObject(Object.freeze(value), objectLimits);
         expect(copy).to.deep.equal(JSON.parse(text));

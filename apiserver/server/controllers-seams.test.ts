@@ -240,7 +240,7 @@ describe('controllers of the server and concurrent writers', () => {
       };
     }
 
-    it('refuses an object that a lagging server creates in the namespace after its removal', async () => {
+    it('refuses an object that a lagging server creates in the namespace after the namespace is removed', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       const failed: unknown = await late.letGo().catch((error: unknown) => error);
@@ -248,7 +248,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal([]);
     });
 
-    it('refuses an object that a lagging server creates in the namespace while its removal waits for finalizers', async () => {
+    it('refuses an object of a lagging server while the removal of the namespace waits for finalizers', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
       const finalizers = ['example.com/wait'];

@@ -9,7 +9,7 @@ import { connectionTimes, defaultMaxConnections } from './connection-limits.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { HttpListener } from './http-listener.ts';
 
-/** These times are short, because Node's own limits use the real time. */
+/** The time limits of some tests. They are short, because Node measures them with the real clock. */
 const times = { headersMs: 100, requestMs: 200, checkMs: 20 };
 const address = { host: '127.0.0.1', port: 0, insecure: false };
 const whole = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';

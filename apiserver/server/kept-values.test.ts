@@ -234,7 +234,7 @@ describe('index values that are kept for the next start', () => {
     expect(calls).to.equal(sample);
   });
 
-  it('are all computed when the definition of an index differs', async () => {
+  it('are all computed again when the definition of an index differs', async () => {
     await start({ definition: 'tag 2', compute: (thing) => `2-${tagOf(thing)}` });
     expect(calls).to.equal(objects);
     expect(reasons()).to.deep.equal(['it was written for other indexes, or by another version of the program']);
@@ -256,7 +256,7 @@ describe('index values that are kept for the next start', () => {
     'it is too short': () => Buffer.alloc(3),
   };
   for (const [number, [reason, damage]] of Object.entries(damages).entries()) {
-    it(`are all computed when ${reason}${number === 0 ? '' : ' [slow]'}`, async () => {
+    it(`are all computed again when ${reason}${number === 0 ? '' : ' [slow]'}`, async () => {
       await inDatabase((database) => {
         const rows = database
           .prepare<{ readonly last: number; readonly data: Uint8Array }>('SELECT last, data FROM kept')
@@ -286,7 +286,7 @@ describe('index values that are kept for the next start', () => {
     expect((await fetch(`${running().url}${things}/thing-10`)).status).to.equal(500);
   });
 
-  it('are all computed when the values of the sample differ, and the log names the index [slow]', async () => {
+  it('are all computed again when the values of the sample differ, and the log names the index [slow]', async () => {
     await start({ compute: (thing) => `other-${tagOf(thing)}` });
     expect(calls).to.equal(sample + objects);
     const [error, ...others] = logged.filter(({ level }) => level === 'error');

@@ -158,7 +158,7 @@ describe('predicates', () => {
   const reason = (headers: Readonly<Record<string, string>>, of: typeof json): string | undefined =>
     of.mismatch(fakeRequest({ headers }))?.reason;
 
-  it('give the reason when a route does not match', () => {
+  it('give the reason why a route does not match', () => {
     expect(reason({ accept: 'text/html' }, json)).to.equal('NotAcceptable');
     expect(reason({ accept: '*/*' }, json)).to.equal(undefined);
     expect(reason({ 'content-type': 'text/plain' }, xml)).to.equal('UnsupportedMediaType');

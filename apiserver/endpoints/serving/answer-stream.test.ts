@@ -30,7 +30,7 @@ class HeldConnection extends EventEmitter {
     this.emit('close');
   }
 
-  /** Lets the client read this many more pieces. */
+  /** Lets the client read `pieces` more pieces. */
   read(pieces: number): void {
     this.takes = this.written.length + pieces;
     this.emit('drain');

@@ -156,7 +156,7 @@ describe('the endpoints of plugins', () => {
     });
   });
 
-  it('cannot be a class or an object without decorators, or a class without @RestController', () => {
+  it('refuses a class or an object without decorators, and a class without @RestController', () => {
     class Plain {}
     @ApiVersion('example.com/v1')
     class Half {

@@ -29,9 +29,9 @@ describe('WatchStream', () => {
   let server: Server;
   let url: string;
   let aborting: AbortController;
-  /** How often each entry was compared with a selection, by its key. */
+  /** The number of comparisons of entries with a selection, by the key of the selection. */
   let compared: Map<string, number>;
-  /** The number of comparisons in the present turn of the event loop, and in the turn with the most of them. */
+  /** The number of comparisons in the current turn of the event loop, and in the turn with the most comparisons. */
   let inTurn: number;
   let mostInTurn: number;
 

@@ -49,7 +49,7 @@ function fieldsOf({
 }
 
 describe('a note', () => {
-  it('gives another process the same entry that parsing the object gives', () => {
+  it('lets another process create the same entry as from the parsed object', () => {
     const note = new EntryNotes(fingerprint).write(person, values);
     const slabs = new Slabs();
     const entry = new EntryNotes(fingerprint).read(changeOf(note), slabs);
