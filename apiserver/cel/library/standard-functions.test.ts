@@ -30,7 +30,7 @@ describe('the functions that a CEL rule can call [spec operators-language]', () 
   for (const [library, names] of Object.entries(functions))
     it(`include those of ${library}`, () => expect([...present]).to.include.members(names.split(/\s+/)));
 
-  it('are only functions that Kubernetes 1.34 has, too', () => {
+  it('are only functions that Kubernetes 1.34 has', () => {
     const known = new Set(Object.values(functions).flatMap((names) => names.split(/\s+/)));
     const isOperator = /[_@]/;
     expect([...present].filter((name) => !known.has(name) && !isOperator.test(name))).to.deep.equal([]);
