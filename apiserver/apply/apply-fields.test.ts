@@ -145,7 +145,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('removes a field that its manager no longer applies only if no other manager owns the field', () => {
+  it('removes a field that its manager no longer applies, but keeps the field if another manager owns it', () => {
     fc.assert(
       fc.property(specs, specs, specs, (mine, less, others) => {
         const both = apply(apply(nothing, 'A', mine), 'B', others);
@@ -162,7 +162,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('keeps a field that another manager took by force when the former owner applies without the field', () => {
+  it('keeps a field that a manager has taken by force when the former owner applies an object without the field', () => {
     const forced = apply(apply(nothing, 'A', { a: '1', b: '1' }), 'B', { a: '2' });
     expect(ownedBy(forced, 'A')).to.deep.equal({ 'f:spec': { 'f:b': {} } });
     const dropped = apply(forced, 'A', {});

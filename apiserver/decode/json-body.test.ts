@@ -119,7 +119,7 @@ describe('parseJson', () => {
     expect(refusal('-1e999')).to.equal('the body has a number that is too large');
   });
 
-  it('refuses a text that is nested too deeply without parsing it', () => {
+  it('refuses a text that is nested too deeply, and does not parse it', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
     expect(parseJson(nested(64), limits)).to.be.an('array');
     expect(refusal(nested(65))).to.equal('the body nests deeper than 64 levels');
@@ -127,7 +127,7 @@ describe('parseJson', () => {
     expect(parseJson(JSON.stringify('['.repeat(100)), limits)).to.equal('['.repeat(100));
   });
 
-  it('refuses a long text with too many fields or items without parsing it', () => {
+  it('refuses a long text with too many fields or items, and does not parse it', () => {
     const padding = ' '.repeat(uncountedLength);
     const refusalOf = (text: string): string =>
       refusal(`${padding}${text}`, { maxDepth: 64, maxFields: 3, maxNodes: 8 });

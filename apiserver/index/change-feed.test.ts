@@ -129,7 +129,7 @@ describe('ChangeFeed', () => {
     expect(errors.map(String)).to.deep.equal(['Error: at 11', 'Error: at 12']);
   });
 
-  it('calls all listeners with the changes in the same order, even if a listener appends a change or subscribes', () => {
+  it('calls all listeners with the changes in the same order, even if a listener appends a change', () => {
     const feed = createFeed();
     const late: number[] = [];
     const seen: number[] = [];

@@ -170,7 +170,7 @@ describe('compactSlabs', () => {
     expect(pair.held).to.be.at.most(before + 1024 * 1024);
   });
 
-  it('does not move entries of full blocks without garbage', () => {
+  it('does not move entries of full blocks that have no garbage', () => {
     const pair = new Pair(5);
     for (let at = 0; at < 3000; at += 1) pair.put(`n-${at}`, 1000);
     const before = pair.blocks();

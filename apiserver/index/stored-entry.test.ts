@@ -98,7 +98,7 @@ describe('a record', () => {
     fc.assert(fc.property(given, check), { numRuns: 200 });
   });
 
-  it('compares names and values in the same order as a comparison of strings', () => {
+  it('orders names and values in the same way as a comparison of strings', () => {
     const slabs = new Slabs();
     const check = (a: Given, b: Given, literal: string): void => {
       const [left, right] = [personEntry(slabs, a), personEntry(slabs, b)];

@@ -47,7 +47,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     return server.client.create(configMapKind, { metadata: { name, namespace } }).then(() => undefined, reasonOf);
   }
 
-  it('lets the servers together create exactly as many objects as its limit, and refuses all others as forbidden', async () => {
+  it('lets the servers together create exactly as many objects as it allows, and refuses all others as forbidden', async () => {
     await setQuota(25);
     const outcomes = await Promise.all(
       servers.flatMap((server, at) =>

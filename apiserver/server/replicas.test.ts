@@ -358,7 +358,7 @@ describe('replicas on one database', () => {
   describe('when the database fails', () => {
     const lost = new StoreError('io', 'the connection was lost');
 
-    it('send a write with an unknown outcome to watches exactly once if it is stored', async () => {
+    it('send watches a write with an unknown outcome exactly once if the write is stored', async () => {
       const [a, b] = [await start(), await start()];
       const watched = [follow(a), follow(b)];
       a.store.afterCommit = async () => {

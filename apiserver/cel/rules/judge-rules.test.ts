@@ -20,7 +20,7 @@ function judge(root: JsonSchema, next: object, previous?: object, components: Fi
   return allSteps(judgeRules(tree, next, previous));
 }
 
-/** Returns the violations of the rules of a schema by a value, each as `<field>: <message>`. */
+/** Returns the violations that the rules of a schema find in a value, each as `<field>: <message>`. */
 function refusals(schema: JsonSchema, next: unknown, previous?: unknown): readonly string[] {
   const root: JsonSchema = { type: 'object', properties: { spec: schema } };
   const old = previous === undefined ? undefined : { spec: previous };

@@ -114,7 +114,7 @@ describe('/docs in a browser [slow]', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('creates an object from an edited body, because the policy of the page allows requests to its own server', async () => {
+    it('creates an object from an edited body with Try it out and Execute', async () => {
       await page.goto(`${server.url}/docs`);
       await openOperation(persons, 'Create a Person');
       await page.getByRole('button', { name: 'Try it out' }).click();

@@ -57,7 +57,7 @@ describe('parseResourcePath', () => {
       .with.property('reason', 'BadRequest');
   });
 
-  it('parses the deprecated paths of watches, which begin with /watch/ after the version', () => {
+  it('parses the deprecated paths that have /watch/ after the version', () => {
     expect(parseResourcePath('/apis/g.io/v1/watch/things')).to.include({ plural: 'things', watch: true });
     expect(parseResourcePath('/apis/g.io/v1/watch/things/a')).to.include({ plural: 'things', name: 'a', watch: true });
   });

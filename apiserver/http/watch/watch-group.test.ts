@@ -77,7 +77,7 @@ describe('WatchGroups', () => {
     expect(join('e', 'x').group).not.to.equal(other.group);
   });
 
-  it('puts watchers of a kind in another group than those of an earlier kind with the same name', () => {
+  it('puts watchers of a kind in another group than the watchers of an earlier kind with the same name', () => {
     const { group } = join('a');
     resource = { feed };
     expect(join('b').group).not.to.equal(group);

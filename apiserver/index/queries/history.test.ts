@@ -151,7 +151,7 @@ describe('History', () => {
       return { kind, query: compileQuery(kind.cache, byAge), revision };
     }
 
-    it('undoes the changes in several turns of the event loop, and ignores changes made meanwhile', async () => {
+    it('undoes these changes in several turns of the event loop, and ignores changes made meanwhile', async () => {
       const { kind, query, revision } = createBusyCrowd();
       const work = Promise.resolve(kind.history.selectInTurns(query, revision, { count: 3 }));
       kind.put('p2', 999);

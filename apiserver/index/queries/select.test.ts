@@ -50,14 +50,14 @@ describe('the objects that select visits', () => {
     }
   });
 
-  it('are only those of the page for a sort by a multi-valued index; objects without a value are last', () => {
+  it('are only the objects of the page for a sort by a multi-valued index; objects without a value are last', () => {
     const sort = [{ field: 'spec.tags', direction: 'desc' as const }];
     const { entries, visited } = run({ sort }, { offset: 498, count: 4 });
     expect(entries.map((entry) => entry.name)).to.deep.equal(['p19920', 'p19960', 'p00001', 'p00002']);
     expect(visited).to.equal(4);
   });
 
-  it('are only those with the same value of the first sort key as the page when there are several sort keys', () => {
+  it('are only the objects with the page’s value of the first sort key when there are several sort keys', () => {
     const { entries, visited } = run({ sort: [{ field: 'spec.age' }, { field: 'name', direction: 'desc' }] }, half);
     expect(entries[0]?.name).to.equal('p19950');
     expect(visited).to.be.at.most(400);
