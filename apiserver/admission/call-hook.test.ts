@@ -9,7 +9,7 @@ describe('callHook', () => {
   const mounted = (hooks: AdmissionHooks): MountedHooks =>
     ({ plugin: 'people', hooks, timeoutMs: 1000, signal: stopping.signal }) as Partial<MountedHooks> as MountedHooks;
 
-  it('does not call a hook of a plugin that was stopped while the write waited for another hook', async () => {
+  it('does not call the hook of a plugin that is being stopped, and refuses the write with ServiceUnavailable', async () => {
     stopping.abort();
     const clock = new FakeClock();
     const hooks = mounted({ onCreate: () => expect.fail('called') });

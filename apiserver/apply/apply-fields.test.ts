@@ -54,7 +54,7 @@ function apply(state: State, name: string, applied: object, force = true): State
   return result;
 }
 
-/** Returns a state after an update, with the owners of fields as the registry keeps them. */
+/** Returns the state after an update by a manager. The registry would record the same owners of fields. */
 function update(state: State, name: string, next: object): State {
   const metadata = { name: 'x' } as never;
   const envelope = { apiVersion: 'g/v1', kind: 'T', metadata };
@@ -96,7 +96,7 @@ const specs = fc.record(
 const writer = fc.constantFrom('A', 'B', 'C');
 const steps = fc.array(fc.tuple(writer, specs, fc.boolean()), { maxLength: 6 });
 
-/** Returns the state after a history of applies and updates by some managers. */
+/** Returns the state after manager A has applied a field and the managers in `history` have written their fields. */
 function stateAfter(history: readonly (readonly [string, object, boolean])[]): State {
   return history.reduce(
     (state, [name, wanted, isUpdate]) => (isUpdate ? update(state, name, wanted) : apply(state, name, wanted)),
@@ -132,7 +132,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('gives absent fields no owner', () => {
+  it('records owners only for fields that the object has', () => {
     fc.assert(
       fc.property(steps, (history) => {
         const { content, managedFields } = stateAfter(history);
@@ -145,7 +145,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('removes a dropped field only when no other manager owns it', () => {
+  it('removes a field that its manager no longer applies, but keeps the field if another manager owns it', () => {
     fc.assert(
       fc.property(specs, specs, specs, (mine, less, others) => {
         const both = apply(apply(nothing, 'A', mine), 'B', others);
@@ -162,7 +162,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('leaves a field with the manager that took it by force', () => {
+  it('keeps a field that a manager has taken by force when the former owner applies an object without the field', () => {
     const forced = apply(apply(nothing, 'A', { a: '1', b: '1' }), 'B', { a: '2' });
     expect(ownedBy(forced, 'A')).to.deep.equal({ 'f:spec': { 'f:b': {} } });
     const dropped = apply(forced, 'A', {});
@@ -170,7 +170,7 @@ describe('server-side apply', () => {
     expect(ownedBy(dropped, 'B')).to.deep.equal({ 'f:spec': { 'f:a': {} } });
   });
 
-  it('reports the fields that other managers own and that would get another value', () => {
+  it('reports a conflict for each field of another manager that would get another value', () => {
     const state = apply(nothing, 'A', { a: '1', b: '1', items: [{ k: 'i', x: '1' }] });
     const { conflicts = [] } = attempt(state, 'B', { a: '2', b: '1', items: [{ k: 'i', x: '2' }, { k: 'j' }] });
     expect(conflicts.map(({ entry, fields }) => [entry.manager, texts(fields)])).to.deep.equal([
@@ -178,27 +178,27 @@ describe('server-side apply', () => {
     ]);
   });
 
-  it('lets managers that apply the same value share a field; the field remains until the last of these managers no longer applies it', () => {
+  it('removes a field that several managers share only when the last of them no longer applies it', () => {
     const shared = apply(apply(nothing, 'A', { a: '1' }), 'B', { a: '1' }, false);
     const one = apply(shared, 'A', {});
     expect(one.content).to.deep.equal({ spec: { a: '1' } });
     expect(apply(one, 'B', {}).content).to.deep.equal({ spec: {} });
   });
 
-  it('keeps the order of the applied items, and the positions of the other items', () => {
+  it('puts the applied items of a list in the applied order, and keeps the order of the other items', () => {
     const state = update(nothing, 'U', { tags: ['a', 'x', 'b'] });
     expect(apply(state, 'A', { tags: ['b', 'a'] }).content).to.deep.equal({ spec: { tags: ['x', 'b', 'a'] } });
     expect(apply(state, 'A', { tags: ['n', 'b'] }).content).to.deep.equal({ spec: { tags: ['a', 'x', 'n', 'b'] } });
   });
 
-  it('replaces lists, and atomic maps, as one value', () => {
+  it('replaces atomic lists and atomic maps as a whole', () => {
     const state = apply(nothing, 'A', { lines: ['1', '2'], one: { m: '1' } });
     expect(ownedBy(state, 'A')).to.deep.equal({ 'f:spec': { 'f:lines': {}, 'f:one': {} } });
     const next = apply(state, 'A', { lines: ['2'], one: { n: '1' } });
     expect(next.content).to.deep.equal({ spec: { lines: ['2'], one: { n: '1' } } });
   });
 
-  it('merges the oldest updates when there are more than ten, and loses none of their fields', () => {
+  it('merges the oldest update entries when there are more than ten, and keeps all their fields', () => {
     const base = apply(nothing, 'A', { a: '1' }).managedFields;
     const many = Array.from({ length: 15 }, (_, index) =>
       newEntry(manager(`u${index}`, 'Update'), { [`f:x${index}`]: {} }, `2030-01-01T00:00:${10 + index}Z`),

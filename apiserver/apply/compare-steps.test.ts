@@ -31,7 +31,7 @@ const { shape } = compileSchema({ schemaName: 'T', components: { T: { type: 'obj
 const texts = fc.constantFrom('a', 'b');
 const count = fc.constantFrom(0, 2, 700);
 
-/** Lists of up to 700 items. The first item and then every n-th have a value; the others have only their key. */
+/** Generates lists of up to 700 items. Every n-th item, from the first on, has a value; the others have only a key. */
 const keyedLists = fc
   .tuple(count, texts, fc.integer({ min: 1, max: 300 }))
   .map(([length, v, every]) =>
@@ -47,7 +47,7 @@ const specs = fc.record(
     lists: fc.dictionary(texts, keyedLists),
     set: manyTexts,
     atomic: manyTexts,
-    // The same field may have values of several types.
+    // A field of `free` may have one type before the change and another type after the change.
     free: fc.dictionary(texts, fc.oneof(maps, manyTexts, texts)),
   },
   { requiredKeys: [] },

@@ -15,7 +15,7 @@ function setOf(members: readonly (readonly string[])[]): FieldSet {
   return members.reduce<FieldSet>((set, member) => union(set, node(member)), leaf);
 }
 
-/** Returns a set with every n-th item of two lists of 5,000 items. */
+/** Returns a set of fields with two lists. Each list has those of 5,000 items whose index is a multiple of `every`. */
 function largeSet(every: number): FieldSet {
   const items = Array.from({ length: 5000 }, (_, index) => index).filter((index) => index % every === 0);
   const list = Object.fromEntries(items.map((index) => [`k:{"k":${index}}`, { '.': leaf, 'f:k': leaf }]));
@@ -33,7 +33,7 @@ describe('the parts of a set of fields', () => {
     );
   });
 
-  it('have the same result as the whole set when they are subtracted one after the other', () => {
+  it('leave the same fields as the whole set when they are subtracted one after the other', () => {
     fc.assert(
       fc.property(sets, sets, (a, b) => {
         expect([...partsOf(b, 2)].reduce((rest, part) => difference(rest, part), a)).to.deep.equal(difference(a, b));

@@ -7,7 +7,7 @@ import { formatFieldPath, itemElement, parseElement } from './path-element.ts';
 const path = fc.array(fc.constantFrom('f:a', 'f:b', 'k:{"n":1}', 'v:"x"'), { minLength: 1, maxLength: 3 });
 const paths = fc.array(path, { maxLength: 8 });
 
-/** A set of paths, built one by one. */
+/** Returns the set with these paths, built by adding one path at a time. */
 function setOf(members: readonly (readonly string[])[]): FieldSet {
   const node = (rest: readonly string[]): FieldSet =>
     rest.length === 0 ? leaf : { [rest[0] as string]: node(rest.slice(1)) };
@@ -31,7 +31,7 @@ describe('a set of fields', () => {
     );
   });
 
-  it('has a union, a difference and an intersection with another set, path by path', () => {
+  it('has the right union, difference and intersection with another set, and neither set changes', () => {
     fc.assert(
       fc.property(paths, paths, (left, right) => {
         const [a, b] = [setOf(left), setOf(right)];
@@ -46,40 +46,40 @@ describe('a set of fields', () => {
     );
   });
 
-  it('is returned unchanged when nothing is subtracted from it', () => {
+  it('is returned as the same object when the subtracted set has none of its paths', () => {
     const set = setOf([['f:a', 'f:b'], ['f:c']]);
     expect(difference(set, setOf([['f:a'], ['f:a', 'f:x']]))).to.equal(set);
   });
 
-  it('marks a member with a dot when it contains other members', () => {
+  it('marks a path with "." if the path is a member of the set and other members are below it', () => {
     expect(setOf([['f:a'], ['f:a', 'f:b']])).to.deep.equal({ 'f:a': { '.': {}, 'f:b': {} } });
     expect(difference(setOf([['f:a'], ['f:a', 'f:b']]), setOf([['f:a', 'f:b']]))).to.deep.equal({ 'f:a': {} });
   });
 });
 
 describe('a path element', () => {
-  it('names fields, items by their keys, and items by their values', () => {
+  it('names a field by its name, an item of a map list by its keys, and an item of a set by its value', () => {
     const none = (): undefined => undefined;
     expect(fieldElement('a.b')).to.equal('f:a.b');
     expect(itemElement({ b: 1, a: 'x', c: 0 }, { kind: 'map', keys: ['b', 'a'] }, none)).to.equal('k:{"a":"x","b":1}');
     expect(itemElement('x', { kind: 'set' }, none)).to.equal('v:"x"');
   });
 
-  it('uses the default of a key that is absent', () => {
+  it('uses the default value of a key that the item does not have', () => {
     const identity = { kind: 'map', keys: ['port', 'protocol'] } as const;
     expect(itemElement({ port: 1 }, identity, (key) => (key === 'protocol' ? 'TCP' : undefined))).to.equal(
       'k:{"port":1,"protocol":"TCP"}',
     );
   });
 
-  it('has one form for all spellings, and is refused when it is malformed', () => {
+  it('is parsed to one form for any spacing and any order of keys, and is refused when it is malformed', () => {
     expect(parseElement('k:{ "b": 1, "a": 2 }')).to.equal('k:{"a":2,"b":1}');
     expect(parseElement('v: "x"')).to.equal('v:"x"');
     for (const wrong of ['a', 'k:1', 'k:{', 'v:', 'i:x', 'x:a', ''])
       expect(parseElement(wrong), wrong).to.equal(undefined);
   });
 
-  it('is shown in the format of Kubernetes', () => {
+  it('is formatted in a path as Kubernetes formats it', () => {
     const shown = formatFieldPath(['f:spec', 'f:ports', 'k:{"port":80,"protocol":"TCP"}', 'f:tags', 'v:"x"']);
     expect(shown).to.equal('.spec.ports[port=80,protocol="TCP"].tags[="x"]');
   });

@@ -68,7 +68,7 @@ describe('an audit entry', () => {
     });
   });
 
-  it('has the object of its own request, also when the previous request was about another object', () => {
+  it('has the `objectRef` of its own request, even after a request about another object', () => {
     const places = [
       { namespace: 'a' },
       { namespace: 'b' },
@@ -103,7 +103,7 @@ describe('an audit entry', () => {
     expect(stranger).to.deep.include({ user: {}, sourceIPs: ['10.0.0.9'], userAgent: 'b' });
   });
 
-  it('has the decision about its own request, also after other decisions', () => {
+  it('has the authorization decision about its own request, even after another decision', () => {
     for (const allowed of [true, false, true]) {
       const reason = `because it is ${String(allowed)}`;
       expect(entryOf({ decision: { allowed, reason } })).to.have.deep.property('annotations', {

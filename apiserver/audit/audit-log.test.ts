@@ -10,7 +10,7 @@ import { LogFile, rotatedFiles } from './log-file.ts';
 
 const dayMs = 86_400_000;
 
-/** Returns the line of an entry of this time, with the only field that a rotation reads. */
+/** Returns the line of an entry with this time. The entry has only the field that the rotation of files reads. */
 function lineAt(ms: number): string {
   return `{"stageTimestamp":"${new Date(ms).toISOString()}"}\n`;
 }
@@ -26,7 +26,7 @@ describe('an audit log file', () => {
 
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('is rotated when its first entry is too old, also after a restart, and deletes rotated files that are too old', async () => {
+  it('is rotated when its first entry is too old, even after a restart, and rotated files that are too old are deleted', async () => {
     const options = { path, maxBytes: 1_000_000, maxAgeMs: dayMs, maxBackups: 10 };
     const file = new LogFile(options);
     await file.append(Buffer.from(lineAt(0)), 0);
@@ -49,7 +49,7 @@ describe('an audit log file', () => {
     await file.close();
   });
 
-  it('receives entries in batches, and the last batch when it is closed', async () => {
+  it('receives all waiting entries when the log is closed', async () => {
     const clock = new FakeClock();
     const file = new LogFile({ path, maxBytes: 1_000_000, maxBackups: 1 });
     const metrics = new Metrics();
@@ -82,7 +82,7 @@ describe('an audit log file', () => {
     expect(await readFile(path, 'utf8')).to.equal(lines.join(''));
   });
 
-  it('drops and counts entries when too many wait for the disk', async () => {
+  it('drops and counts entries when too many entries wait for the disk', async () => {
     const lines: string[] = [];
     const note = (_fields: object, message: string): void => void lines.push(message);
     const logger = { ...silentLogger, error: note, info: note };

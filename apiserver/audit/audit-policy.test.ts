@@ -59,17 +59,17 @@ describe('an audit policy', () => {
     ['nonResourceURLs: ["*"]', resource(), false],
   ];
   for (const [rule, attributes, matches] of cases) {
-    it(`with ${rule} ${matches ? 'records' : 'ignores'} ${JSON.stringify(attributes)}`, () => {
+    it(`with the rule "${rule}" ${matches ? 'records' : 'ignores'} the request ${JSON.stringify(attributes)}`, () => {
       expect(levelOf(rule, attributes)).to.equal(matches ? 'Request' : 'None');
     });
   }
 
-  it('matches no rule with users for a request whose credential was refused', () => {
+  it('skips rules that name users for a request whose credential was refused', () => {
     const rules = new AuditRules(parse('rules: [{ level: None, users: [ann] }, { level: Metadata }]'));
     expect(rules.decide(undefined, resource()).level).to.equal('Metadata');
   });
 
-  it('adds the `omitStages` of a rule to its own, and lets a rule override `omitManagedFields`', () => {
+  it('adds the `omitStages` of a rule to those of the policy, and lets a rule override `omitManagedFields`', () => {
     const rules = new AuditRules(
       parse(
         'omitStages: [Panic]\nomitManagedFields: true\nrules: [{ level: Metadata, omitStages: [RequestReceived], omitManagedFields: false }]',
@@ -95,7 +95,7 @@ describe('an audit policy', () => {
     ['rules: [{ level: None, resources: [{ resourceNames: [b] }] }]', 'resourceNames: needs resources'],
     ['omitManagedFields: 1\nrules: [{ level: None }]', 'policy.yaml:3: omitManagedFields: must be true or false'],
   ] as const) {
-    it(`is refused with ${lines}`, () => {
+    it(`is refused when its text is ${lines}`, () => {
       expect(() => parse(lines)).to.throw(message);
     });
   }

@@ -15,7 +15,7 @@ const asked: ResourceAttributes = {
   name: 'one',
 };
 
-/** Returns an authorizer with a role that ann has in a namespace, or in the whole cluster. */
+/** Returns an authorizer in which the user ann has a role in `namespace`; in the whole cluster if it is undefined. */
 function authorizerWith(rule: Partial<PolicyRule>, namespace?: string): RbacAuthorizer {
   const authorizer = new RbacAuthorizer();
   const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'], ...rule }];
@@ -36,7 +36,7 @@ describe('a decision by roles, after another decision about the same user,', () 
     { namespace: undefined },
   ];
   for (const other of others) {
-    it(`is not reused from the previous request, when ${Object.keys(other).join()} is now ${Object.values(other).join()}`, () => {
+    it(`is not reused for a request in which ${Object.keys(other).join()} is ${Object.values(other).join()} instead`, () => {
       const authorizer = authorizerWith({}, 'home');
       expect(authorizer.decide(ann, asked).allowed).to.equal(true);
       expect(authorizer.decide(ann, { ...asked, ...other }).allowed).to.equal(false);
@@ -44,14 +44,14 @@ describe('a decision by roles, after another decision about the same user,', () 
     });
   }
 
-  it('is not reused from a request for another object, when the rule names its objects', () => {
+  it('is not reused for another object when the rule has `resourceNames`', () => {
     const authorizer = authorizerWith({ resourceNames: ['one'] });
     expect(authorizer.decide(ann, asked).allowed).to.equal(true);
     expect(authorizer.decide(ann, { ...asked, name: 'two' }).allowed).to.equal(false);
     expect(authorizer.decide(ann, { ...asked, name: undefined }).allowed).to.equal(false);
   });
 
-  it('is not reused from a user with the same name and other groups', () => {
+  it('is not reused for a user with the same name and other groups', () => {
     const authorizer = authorizerWith({});
     const subjects = [{ kind: 'Group', apiGroup, name: 'staff' }];
     authorizer.setBinding({
@@ -65,11 +65,11 @@ describe('a decision by roles, after another decision about the same user,', () 
   });
 
   const changes: Readonly<Record<string, (authorizer: RbacAuthorizer) => void>> = {
-    'its binding is deleted': (authorizer) => authorizer.removeBinding({ name: 'binding', namespace: undefined }),
-    'its role is deleted': (authorizer) => authorizer.removeRole({ name: 'role', namespace: undefined }),
-    'its role has other rules': (authorizer) =>
+    'the binding is deleted': (authorizer) => authorizer.removeBinding({ name: 'binding', namespace: undefined }),
+    'the role is deleted': (authorizer) => authorizer.removeRole({ name: 'role', namespace: undefined }),
+    'the rules of the role change': (authorizer) =>
       authorizer.setRole({ name: 'role', namespace: undefined, labels: {}, rules: [], aggregates: undefined }),
-    'its binding has other subjects': (authorizer) =>
+    'the subjects of the binding change': (authorizer) =>
       authorizer.setBinding({
         name: 'binding',
         namespace: undefined,

@@ -30,7 +30,7 @@ const noObjects = { objects: 0, sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e
 const object = (key: string): object => ({ key, revision: 3, data: '{}' });
 
 describe('an export', () => {
-  it('returns each byte, key and revision in order, whatever the size of the pieces in which it is read [slow]', async () => {
+  it('is read with all keys, revisions and bytes in order, whatever the size of the pieces in which it is read [slow]', async () => {
     const store = await openEmptyStore();
     await written(store, ...exampleObjects());
     const rows = await scanned(store);
@@ -54,7 +54,7 @@ describe('an export', () => {
     expect(readWhole(data, 1).proved.objects).to.equal(2);
   });
 
-  it('has the same digest for the same objects with other revisions or another epoch', async () => {
+  it('has the same digest for the same objects, even if their revisions and the epoch differ', async () => {
     const [first, second] = [await openEmptyStore(), await openEmptyStore()];
     await written(first, create('a', '1'), create('b', '2'));
     await second.startHistory(5_000_000);
@@ -83,7 +83,7 @@ describe('a damaged export', () => {
 
   const joined = (some: readonly string[]): Uint8Array => bytes(some.map((line) => `${line}\n`).join(''));
 
-  it('is refused for each changed bit, with the number of the changed line or of the next line', () => {
+  it('is refused when any bit is changed, with a message that names the changed line or the next line', () => {
     let line = 1;
     for (let at = 0; at < data.byteLength; at += 1) {
       for (const bit of [1, 4, 128]) {
@@ -128,7 +128,7 @@ describe('a damaged export', () => {
   });
 });
 
-describe('a file that is not an export of this format', () => {
+describe('an export that another program has written', () => {
   for (const [name, data, message] of [
     ['another format', sealed({ ...manifest, format: 2 }), 'line 1: the format is 2; this program knows 1'],
     ['no format', sealed({ homeostat: 'export' }), 'line 1: the format is undefined; this program knows 1'],
@@ -171,11 +171,11 @@ describe('a file that is not an export of this format', () => {
     });
   }
 
-  it('is read when it is correct', () => {
+  it('is read when its records are correct', () => {
     expect(readWhole(sealed(manifest, noObjects)).proved).to.deep.include({ revision: 9, ...noObjects });
   });
 
-  it('is refused for an endless line before it fills the memory', () => {
+  it('is refused when a line exceeds 8 MiB, before the line fills the memory', () => {
     const reader = new ExportReader();
     const piece = new Uint8Array(1024 * 1024).fill(97);
     for (let sent = 0; sent < maxLineBytes; sent += piece.byteLength) reader.push(piece);

@@ -24,7 +24,7 @@ async function exportOf(...operations: Operation[]): Promise<ReadExport> {
   return found;
 }
 
-/** Returns a store that passes all calls to another store, except for those in `calls`. */
+/** Returns a store that has the methods in `calls`, and passes all other calls to `store`. */
 function changed(store: Store, calls: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
@@ -64,7 +64,7 @@ describe('an import', () => {
     expect(await rejectionOf(store.changes(revision - 10, 10))).to.have.property('name', 'CompactedError');
   });
 
-  it('may contain no objects', async () => {
+  it('succeeds when the export has no objects', async () => {
     await importOf(store, await exportOf());
     expect(await scanned(store)).to.deep.equal([]);
     await refuseUnfinishedImport(store);
@@ -86,7 +86,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('is marked as unfinished when it is interrupted after any commit, and the next import finishes it [slow]', async () => {
+  it('is marked as unfinished when it is interrupted after any commit, and is finished when it is repeated [slow]', async () => {
     const source = await exportOf(...many(3500));
     const failures: string[] = [];
     for (let commits = 0; ; commits += 1) {
@@ -121,7 +121,7 @@ describe('an import', () => {
     ]);
   });
 
-  it('of one file cannot be finished by an import of another file', async () => {
+  it('is refused when the database has a part of an unfinished import of another file', async () => {
     const full = changed(store, { compact: () => Promise.reject(new Error('the disk is full')) });
     expect(await rejectionOf(importOf(full, await exportOf(create('a', '1'))))).to.have.property(
       'message',

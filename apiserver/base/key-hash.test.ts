@@ -6,7 +6,7 @@ const secret: HashSecret = [0x12_34_56_78, 0x9a_bc_de_f0];
 const keys = Array.from({ length: 20_000 }, (_, at) => `/registry/example.com/persons/default/p-${at}`);
 
 describe('keyHash', () => {
-  it('spreads keys that differ in a few characters over all bits', () => {
+  it('sets each bit for about half of the keys, even if the keys differ in only a few characters', () => {
     const hashes = keys.map((key) => keyHash(key, secret));
     // A random function would pass: among 20,000 random numbers of 32 bits, there are on average only 0.05 equal pairs.
     expect(new Set(hashes).size).to.be.above(keys.length - 4);
@@ -17,7 +17,7 @@ describe('keyHash', () => {
     }
   });
 
-  it('returns the same hashes in all versions, because SQLite files contain them', () => {
+  it('returns the same hashes in all versions of the package, because SQLite files contain them', () => {
     const hashes = ['', 'a', 'ab', 'abc', '/registry/a/b/p-7', '\u{1f600}x'].map((key) => keyHash(key, secret));
     expect(hashes).to.deep.equal([1_073_805_102, 4_005_019_202, 445_055_048, 438_693_729, 614_481_715, 2_586_257_962]);
   });

@@ -52,7 +52,7 @@ describe('FrozenEntries', () => {
     expect(frozen.entries().map(({ revision }) => revision)).to.deep.equal(Array.from({ length: count }, () => 1));
   }
 
-  it('copies the objects in several turns of the event loop, without the changes made after its creation', async () => {
+  it('copies the objects in several turns of the event loop, in the state that they had when the copy was created', async () => {
     let frozen: FrozenEntries | undefined;
     const turns = await turnsOf(() => {
       frozen = freeze();
@@ -65,7 +65,7 @@ describe('FrozenEntries', () => {
     expect(examined).to.equal(count);
   });
 
-  it('finds an object in its former state before the copy is complete, without completing the copy', () => {
+  it('finds the former state of a single object without completing the copy', () => {
     const frozen = freeze();
     change();
     expect(frozen.find('p0007')?.revision).to.equal(1);

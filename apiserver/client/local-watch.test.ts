@@ -19,7 +19,7 @@ describe('a local watch of a kind that is being indexed', () => {
     const next = new LocalWatch(parts(), { signal: stop.signal }).next();
     stop.abort();
     expect(await next).to.deep.equal(over);
-    // Any use of this resource would fail, so the test shows that the watch does not use it.
+    // The resource is empty, so any use of it would fail. The test shows that the watch does not use it.
     served({} as Resource);
     await new Promise((resolve) => setImmediate(resolve));
   });
@@ -35,7 +35,7 @@ describe('a local watch of a kind that is being indexed', () => {
 describe('a local watch that starts far behind', () => {
   oneStepPerTurn();
 
-  it('skips many changes that are not selected in several turns of the event loop', async () => {
+  it('takes several turns of the event loop to skip many changes that it does not select', async () => {
     const cache = createPersonCache();
     const feed = new ChangeFeed({ floor: 10, onError: () => undefined });
     const add = (name: string, revision: number): void =>

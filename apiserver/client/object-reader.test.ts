@@ -12,7 +12,7 @@ function entryOf(length: number): Entry {
 describe('an object that is read once', () => {
   for (const { length, least, most } of [
     { length: 10_000, least: 0, most: 0 },
-    // This object has 400 KB, and each step reads 16 KB.
+    // An object with 200,000 numbers has 400 KB, and each step reads 16 KB.
     { length: 200_000, least: 20, most: 40 },
   ])
     it(`is read with ${least} to ${most} pauses for ${2 * length} bytes, and is not cached`, () => {
@@ -28,7 +28,7 @@ describe('an object that is read once', () => {
       expect(reader.parsed(entry)).to.equal(undefined);
     });
 
-  it('comes from the cache if it is there already', () => {
+  it('is returned from the cache if an earlier read has cached it', () => {
     const reader = new ObjectReader();
     const entry = entryOf(200_000);
     const kept = reader.read(entry);

@@ -37,7 +37,7 @@ describe('OwnerGraph', () => {
     expect(graph.holds('a')).to.equal(false);
   });
 
-  it('makes a cycle of objects wait for a dependent outside the cycle', () => {
+  it('makes an object in a cycle wait for its dependent outside the cycle', () => {
     const held: Entry = { ...going('c', 'a'), deletion: 'Background' };
     const graph = graphOf(going('a', 'b'), going('b', 'a'), held);
     expect(graph.holds('a')).to.equal(true);

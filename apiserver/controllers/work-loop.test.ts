@@ -16,7 +16,7 @@ function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
 describe('WorkLoop', () => {
   oneStepPerTurn();
 
-  it('handles each item once, however often it is added, and a limited number at a time', async () => {
+  it('handles each item once, however often it is added, and a limited number of items at a time', async () => {
     const handled: string[] = [];
     let [running, most] = [0, 0];
     const queue = new WorkLoop(
@@ -127,7 +127,7 @@ describe('WorkLoop', () => {
     expect(attempts).to.deep.equal([0, 1000, 3000, 7000]);
   });
 
-  it('does not delay other items when an item fails again and again, and delays an item that fails once by one second', async () => {
+  it('retries an item that failed once after one second, even while another item fails again and again', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const tried = new Set<string>();
@@ -180,7 +180,7 @@ describe('WorkLoop', () => {
     expect([runs, most]).to.deep.equal([2, 1]);
   });
 
-  it('finishes running items when it is stopped, and starts no others', async () => {
+  it('finishes the running items when it is stopped, and starts no other items', async () => {
     const begun: string[] = [];
     const { open, opened } = gate();
     const queue = new WorkLoop(

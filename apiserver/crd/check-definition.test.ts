@@ -33,7 +33,7 @@ function definitionOf(schema: DefinitionSchema, given: Given = {}): CustomResour
   };
 }
 
-/** Returns the violations in a schema, relative to the field `a` that has it. */
+/** Returns the violations in the schema of a field `a`. Their paths are relative to this schema. */
 function wrongIn(a: DefinitionSchema): readonly string[] {
   return wrong(definitionOf({ type: 'object', properties: { a } })).map((each) =>
     each.replace('spec.versions[0].schema.openAPIV3Schema.properties[a].', ''),
@@ -48,7 +48,7 @@ const text = { type: 'string' } as const;
 const either = [{ type: 'integer' }, text] as const;
 
 describe('the rules of definitions', () => {
-  describe('refuse keywords that definitions do not have:', () => {
+  describe('refuse keywords that schemas of definitions must not have:', () => {
     const keywords: Readonly<Record<string, unknown>> = {
       id: 'x',
       $schema: 'http://json-schema.org/draft-07/schema',
@@ -83,14 +83,14 @@ describe('the rules of definitions', () => {
     ]);
   });
 
-  it('require the items of a list, and their type', () => {
+  it('require the schema of the items of a list, and the type of these items', () => {
     expect(wrongIn({ type: 'array' })).to.deep.equal(['items: Required value: must be specified']);
     expect(wrongIn({ type: 'array', items: {} })).to.deep.equal([
       'items.type: Required value: must not be empty for specified array items',
     ]);
   });
 
-  it('allow types in branches only in the one form that means an integer or a string', () => {
+  it('allow `type` in branches only in the two forms that declare an integer or a string', () => {
     const isIntOrString = { 'x-kubernetes-int-or-string': true } as const;
     expect(wrongIn({ ...isIntOrString, anyOf: either })).to.deep.equal([]);
     expect(wrongIn({ ...isIntOrString, allOf: [{ anyOf: either }, { pattern: '^[0-9]+%?$' }] })).to.deep.equal([]);
@@ -127,7 +127,7 @@ describe('the rules of definitions', () => {
     ]);
   });
 
-  it('refuse to preserve the unknown fields of an int-or-string value', () => {
+  it('refuse `x-kubernetes-preserve-unknown-fields` for an int-or-string value', () => {
     const keyword = 'x-kubernetes-preserve-unknown-fields';
     expect(wrongIn({ 'x-kubernetes-int-or-string': true, [keyword]: true })).to.deep.equal([
       `${keyword}: Invalid value: true: must be false if x-kubernetes-int-or-string is true`,
@@ -147,7 +147,7 @@ describe('the rules of definitions', () => {
     expect(wrong(definitionOf({ ...root, oneOf: [] }, { subresources: { status: {} } }))).to.deep.equal([]);
   });
 
-  it('require an approval for groups of Kubernetes, but accept a stored definition without one', () => {
+  it('require an approval for groups of Kubernetes, except for a stored definition that has no approval', () => {
     const schema = { type: 'object' } as const;
     const inGroup = (approval?: string, group = 'x.k8s.io'): CustomResourceDefinition =>
       definitionOf(schema, {

@@ -32,7 +32,7 @@ function causesOf(schema: DefinitionSchema, object: object): readonly (string | 
 }
 
 describe('the model of a definition', () => {
-  it('checks names by the rules of the definition', () => {
+  it('validates metadata.name with the schema of the definition', () => {
     const schema: DefinitionSchema = {
       type: 'object',
       properties: { metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 3 } } } },
@@ -41,18 +41,18 @@ describe('the model of a definition', () => {
     expect(causesOf(schema, { metadata: { name: 'abc' } })).to.deep.equal([]);
   });
 
-  it('treats an empty list of values or branches as absent', () => {
+  it('treats an empty enum, anyOf, allOf, oneOf or required as absent', () => {
     const size: DefinitionSchema = { type: 'integer', enum: [], anyOf: [], allOf: [], oneOf: [] };
     expect(causesOf({ type: 'object', required: [], properties: { size } }, { size: 3 })).to.deep.equal([]);
   });
 
-  it('allows dots in names, and has a default for each field that the definition omits', () => {
+  it('allows dots in the names of objects, and has the default of each field that the definition omits', () => {
     const model = modelOf(versionOf({ type: 'object' }));
     expect(model).to.include({ nameFormat: 'subdomain', singular: 'widget', scope: 'Cluster', schemaName: 'Widget' });
     expect([model.subresources, model.printerColumns, model.indexes]).to.deep.equal([[], [], []]);
   });
 
-  it('can replace another model as long as names, version and the types of indexes are the same', () => {
+  it('has the same identity as another model if names, version and the types of indexes are the same', () => {
     const selectableFields = [{ jsonPath: '.spec.size' }];
     const schemaOf = (size: DefinitionSchema): DefinitionSchema => ({
       type: 'object',

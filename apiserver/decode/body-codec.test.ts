@@ -9,7 +9,7 @@ import { BodyCodec } from './body-codec.ts';
 import { decodeBody } from './decode-body.ts';
 import type { BodyFormat } from './decode-body.ts';
 
-/** The running threads. */
+/** The worker threads that are running. */
 const workers = new Set<Worker>();
 
 function onWorker(message: unknown): void {
@@ -18,7 +18,7 @@ function onWorker(message: unknown): void {
   worker.once('exit', () => workers.delete(worker));
 }
 
-/** Returns an object whose JSON has about this many bytes. */
+/** Returns an object whose JSON has about `bytes` bytes. */
 function objectOf(bytes: number): Record<string, unknown> {
   return { a: Array.from({ length: bytes / 16 }, (_, index) => `text ${index} é`), b: { c: null, d: 1.5 } };
 }
@@ -98,7 +98,7 @@ describe('BodyCodec', () => {
     );
   });
 
-  it('continues after a body that needs more memory than the worker has [slow]', async () => {
+  it('refuses a body that needs more memory than the worker has, and decodes the next body [slow]', async () => {
     const greedy = new BodyCodec(systemClock, { maxHeapMb: 24 });
     try {
       const answer = messageOf(greedy.decode(Buffer.from(`a: [${'[],'.repeat(900_000)}]`), 'yaml'));

@@ -91,7 +91,7 @@ describe('parseJson', () => {
     expect(refusal('')).to.equal('the body is not valid JSON: expected a value at line 1, column 1, found the end');
   });
 
-  it('names the first duplicate field, in any spelling', () => {
+  it('names the first duplicate field, even if an escape sequence spells its name', () => {
     expect(refusal('{"spec":{"name":"a","name":"b"}}')).to.equal('duplicate field "spec.name"');
     expect(refusal('{"spec":[{},{"a":1,"\\u0061":1}]}')).to.equal('duplicate field "spec[1].a"');
     expect(parseJson('{"a":{"name":1},"b":{"name":"a:b"}}', limits)).to.deep.equal({
@@ -100,7 +100,7 @@ describe('parseJson', () => {
     });
   });
 
-  it('refuses fields named __proto__, in any spelling', () => {
+  it('refuses fields named __proto__, even if an escape sequence spells the name', () => {
     expect(refusal('{"spec":{"__proto__":{}}}')).to.equal('the field "spec.__proto__" has a name that is not allowed');
     expect(refusal('{"\\u005f_proto__":1}')).to.equal('the field "__proto__" has a name that is not allowed');
     expect(parseJson('{"a":"__proto__"}', limits)).to.deep.equal({ a: '__proto__' });
@@ -119,7 +119,7 @@ describe('parseJson', () => {
     expect(refusal('-1e999')).to.equal('the body has a number that is too large');
   });
 
-  it('refuses a text that is nested too deeply before it parses it', () => {
+  it('refuses a text that is nested too deeply, and does not parse it', () => {
     const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
     expect(parseJson(nested(64), limits)).to.be.an('array');
     expect(refusal(nested(65))).to.equal('the body nests deeper than 64 levels');
@@ -127,7 +127,7 @@ describe('parseJson', () => {
     expect(parseJson(JSON.stringify('['.repeat(100)), limits)).to.equal('['.repeat(100));
   });
 
-  it('counts fields and items before it parses a text that may have too many', () => {
+  it('refuses a long text with too many fields or items, and does not parse it', () => {
     const padding = ' '.repeat(uncountedLength);
     const refusalOf = (text: string): string =>
       refusal(`${padding}${text}`, { maxDepth: 64, maxFields: 3, maxNodes: 8 });

@@ -8,7 +8,7 @@ describe('copyAsJsonObject', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const text = JSON.stringify(value);
-        // Texts with this name are left out: the decoder refuses them, as another test checks.
+        // Texts with the name __proto__ are left out: another test checks that they are refused.
         fc.pre(!text.includes('__proto__'));
         const copy = copyAsJsonObject(Object.freeze(value), objectLimits);
         expect(copy).to.deep.equal(JSON.parse(text));
@@ -17,7 +17,7 @@ describe('copyAsJsonObject', () => {
     );
   });
 
-  it('omits the values that JSON omits', () => {
+  it('omits or replaces the values that JSON.stringify omits or replaces', () => {
     const value = { a: undefined, b: () => 1, c: [undefined, Number.NaN, Infinity], d: new Date(0), e: Symbol('e') };
     expect(copyAsJsonObject(value, objectLimits)).to.deep.equal(JSON.parse(JSON.stringify(value)));
   });
@@ -33,7 +33,7 @@ describe('copyAsJsonObject', () => {
     }
   });
 
-  it('allows 64 nested levels, as for bodies', () => {
+  it('allows 64 nested levels, which is also the limit for bodies', () => {
     const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
     expect(() => copyAsJsonObject(nested(64), objectLimits)).not.to.throw();
     expect(() => copyAsJsonObject(nested(65), objectLimits)).to.throw(/is nested too deeply/);

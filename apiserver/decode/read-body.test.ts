@@ -21,7 +21,7 @@ describe('giveTogether', () => {
     for (let number = from; number < to; number += 1) giveTogether(() => given.push(number), Buffer.alloc(1));
   }
 
-  it('gives bodies to their readers at the end of each turn of the event loop, at most 16 in one turn, in the order of arrival', async () => {
+  it('gives bodies to their readers at the end of a turn of the event loop, at most 16 per turn, in the order of arrival', async () => {
     arrive(0, 40);
     expect(given).to.deep.equal([]);
     const counts: number[] = [];
@@ -77,7 +77,7 @@ describe('ServedRequest', () => {
     return text;
   }
 
-  it('receives its body in chunks, and Node then reports that it is completely read', async () => {
+  it('receives its body in chunks, after which Node reports the request as completely read', async () => {
     const taken: ServedRequest[] = [];
     const sent = await post((served, response) => {
       taken.push(served);
@@ -101,13 +101,13 @@ describe('ServedRequest', () => {
     expect(await answerOf(sent)).to.equal('abc');
   });
 
-  it('returns an empty body immediately', async () => {
+  it('receives an empty body when Content-Length is 0', async () => {
     const sent = await post(echo, 0);
     sent.end();
     expect(await answerOf(sent)).to.equal('');
   });
 
-  it('refuses a body that is too large, and reads its rest, so that the client gets the response', async () => {
+  it('refuses a body that is too large, and still reads it to the end, so that the client gets the response', async () => {
     const refused: ServedRequest[] = [];
     const sent = await post((served, response) => {
       refused.push(served);

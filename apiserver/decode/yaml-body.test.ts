@@ -119,7 +119,7 @@ describe('parseYamlDocuments', () => {
     expect(parseYamlDocuments('---\n', limits)).to.deep.equal([]);
   });
 
-  it('counts lines with each kind of line ending', () => {
+  it('counts CRLF as one line ending', () => {
     expect(parseYamlDocuments('a: 1\r\n---\r\nb: 2', limits).map(({ line }) => line)).to.deep.equal([1, 3]);
   });
 });

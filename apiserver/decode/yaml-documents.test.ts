@@ -64,12 +64,12 @@ spec:
     ['spec.empty.x', 20],
     ['missing', 2],
   ] as const) {
-    it(`returns the line of the nearest existing parent of "${field}", which is absent`, () => {
+    it(`returns for the absent field "${field}" the line of its nearest existing parent`, () => {
       expect(one(yaml).lineOf(field)).to.equal(line);
     });
   }
 
-  it('counts lines over all documents, with each kind of line ending', () => {
+  it('counts lines over all documents, and counts CRLF as one line ending', () => {
     const read = readYamlDocuments('a: 1\r\n---\r\n# x\r\nb:\r\n  c: 2\r\n', limits) as readonly LocatedYamlDocument[];
     expect(read.map(({ document, line }) => [document, line])).to.deep.equal([
       [1, 1],

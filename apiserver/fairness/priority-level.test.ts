@@ -5,7 +5,7 @@ import type { Flow, SeatLimits } from './priority-level.ts';
 
 const open = { closed: false };
 
-/** A level, and requests in it that run until the test ends them. */
+/** A priority level and its requests. Each request runs until the test ends it. */
 class Bench {
   readonly clock = new FakeClock();
   readonly contention = new Contention(this.clock);
@@ -142,7 +142,7 @@ describe('a priority level', () => {
     expect(bench.level.queued).to.equal(0);
   });
 
-  it('has no seats in use and no queue after thousands of identities have sent a request', async () => {
+  it('has no seats in use and no queue after the requests of thousands of identities have ended', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 4 });
     for (let index = 0; index < 2000; index += 1) {
       await bench.send(`user ${index}`, 1);

@@ -3,7 +3,7 @@ import { BlockNumbers } from './block-numbers.ts';
 import { Block } from './slabs.ts';
 
 describe('BlockNumbers', () => {
-  it('gives the number of a block to another block only after all holders have released the first one', () => {
+  it('gives the number of a block to another block only after all holders of the number have released it', () => {
     const numbers = new BlockNumbers();
     const [first, second, third] = [new Block(4), new Block(4), new Block(4)];
     const number = numbers.hold(first);

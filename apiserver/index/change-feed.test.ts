@@ -33,7 +33,7 @@ describe('ChangeFeed', () => {
     expect(feed.revision).to.equal(20);
   });
 
-  it('reads a change only when the caller requests it, so the caller also gets later changes', () => {
+  it('returns changes lazily, so that the caller also gets changes that are appended meanwhile', () => {
     const feed = createFeed();
     for (const revision of [12, 15]) feed.append(added(revision));
     const later = feed.since(10);
@@ -129,7 +129,7 @@ describe('ChangeFeed', () => {
     expect(errors.map(String)).to.deep.equal(['Error: at 11', 'Error: at 12']);
   });
 
-  it('delivers changes to all listeners in the same order when a listener causes a change, and calls a new subscriber once for each change', () => {
+  it('calls all listeners with the changes in the same order, even if a listener appends a change', () => {
     const feed = createFeed();
     const late: number[] = [];
     const seen: number[] = [];
@@ -146,7 +146,7 @@ describe('ChangeFeed', () => {
     expect(late).to.deep.equal([11, 12, 13]);
   });
 
-  it('delivers many differences in several turns of the event loop, before the changes that follow', async () => {
+  it('delivers the many changes of a leap in several turns of the event loop, before any later change', async () => {
     const feed = createFeed();
     const seen: number[] = [];
     let most = 0;

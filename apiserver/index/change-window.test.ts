@@ -11,7 +11,7 @@ import { StoredEntry } from './stored-entry.ts';
 class Model {
   readonly window = new ChangeWindow();
   changes: FeedChange[] = [];
-  /** The name of each state when it was written, by its revision. */
+  /** The name of the object that was written at each revision. */
   readonly #names = new Map<number, string>();
   readonly #slabs = new Slabs();
   readonly #present = new Map<string, Entry>();
@@ -139,7 +139,7 @@ describe('ChangeWindow', () => {
     expect(model.window.from(5000 - 1024)).to.have.ordered.members(model.changes.slice(-1024));
   });
 
-  it('lists the former states, each once', () => {
+  it('lists each former state once', () => {
     const model = new Model();
     model.push(3000);
     model.drop(200);
@@ -151,7 +151,7 @@ describe('ChangeWindow', () => {
     expect(former).to.deep.equal(expected);
   });
 
-  it('has the positions to which a visitor moves records, even if changes are added and dropped between the steps of the visitor', () => {
+  it('reads records from the positions to which a visitor moved them, even if changes are added and dropped meanwhile', () => {
     const model = new Model();
     model.push(4000);
     for (let round = 0; round < 3; round += 1) {

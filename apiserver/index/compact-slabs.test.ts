@@ -45,7 +45,7 @@ class Pair {
     this.#mostStates = mostStates;
   }
 
-  /** Writes an object with `size` bytes of one random value. It replaces the object with the same name. */
+  /** Writes an object whose content is `size` times one random byte. Replaces an existing object with this name. */
   put(name: string, size: number): void {
     const content = Buffer.alloc(size, this.#random(256));
     const bytes = this.slabs.allocate(size);
@@ -70,7 +70,10 @@ class Pair {
     this.model.delete(name);
   }
 
-  /** Makes random writes of 2,000 objects. Most objects are small, and a few are larger than a block. */
+  /**
+   * Makes `count` random writes and deletions of 2,000 objects. Most objects are small, and a few are larger than a
+   * block.
+   */
   writeMany(count: number): void {
     for (let write = 0; write < count; write += 1) this.#write(`n-${this.#random(2000)}`);
   }
@@ -167,7 +170,7 @@ describe('compactSlabs', () => {
     expect(pair.held).to.be.at.most(before + 1024 * 1024);
   });
 
-  it('does not move entries of full blocks', () => {
+  it('does not move entries of full blocks that have no garbage', () => {
     const pair = new Pair(5);
     for (let at = 0; at < 3000; at += 1) pair.put(`n-${at}`, 1000);
     const before = pair.blocks();

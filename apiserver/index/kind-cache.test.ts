@@ -25,7 +25,7 @@ describe('KindCache', () => {
     for (const index of cache.indexes) expect(index.values.size + index.absent.size).to.equal(0);
   });
 
-  it('computes distinct values in the order of code points, and shares equal values', () => {
+  it('computes the distinct values of an index in the order of code points, and shares equal lists of values', () => {
     const cache = createPersonCache();
     const person = createPerson({ name: 'ann' }, { tags: ['\u{1F600}', '\uFF5E', 'a', 'a'], team: 'red' });
     const tags = cache.index('spec.tags')?.position ?? -1;
@@ -48,14 +48,14 @@ describe('KindCache', () => {
       .that.includes({ index: 'spec.x', cause });
   });
 
-  it('refuses a result that is not a list of strings, and a second value of a single-valued index', () => {
+  it('refuses a result of an index function that is not a list of strings, or has two values for a single-valued index', () => {
     const wrong = (values: unknown) => cacheWith({ multiValued: false, valuesOf: () => values as readonly string[] });
     for (const values of [[1], 'text', undefined, [null], ['a', 'b']]) {
       expect(() => wrong(values).draft(createPerson({ name: 'ann' })), String(values)).to.throw(IndexValueError);
     }
   });
 
-  it('finds another object with a unique value, and ignores the object itself', () => {
+  it('finds another object that has the same unique value, and ignores the object itself', () => {
     const cache = createPersonCache();
     cache.put(personEntry(cache, createPerson({ name: 'ann' }, { slug: 's' })));
     const values = cache.draft(createPerson({ name: 'bob' }, { slug: 's' }));

@@ -82,7 +82,7 @@ for (const [name, itemValues] of forms)
         expect(descending(indexed.index, offset)).to.deep.equal(all.slice(offset));
     });
 
-    it('returns the current entry of a row', () => {
+    it('returns the new entry of a row after the entry was replaced', () => {
       const { index, table, ...indexed } = create();
       const row = indexed.insert('v', 'a');
       const newer = createEntry({ metadata: { name: 'a' } }, { revision: 2, bytes: Buffer.from('{}'), values: ['v'] });
@@ -109,7 +109,7 @@ for (const [name, itemValues] of forms)
       expect(contents(index)).to.deep.equal(['v:a']);
     });
 
-    it('has the same items in the same order, whatever is read or removed between insertions', () => {
+    it('has the inserted items in sorted order, whatever is read or removed between insertions', () => {
       const value = fc.integer({ min: 0, max: 40 }).map((number) => `v${number}`);
       const burst = fc.record({
         values: fc.array(value, { maxLength: 400 }),

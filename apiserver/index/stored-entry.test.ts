@@ -56,7 +56,7 @@ function personEntry(
 }
 
 describe('a record', () => {
-  it('reads a long list once for several requirements, and does not return it for other lists and records', () => {
+  it('decodes a list once for repeated reads, and does not return it for another list or another record', () => {
     const slabs = new Slabs();
     const record = (list: readonly string[]): StoredEntry =>
       createEntry(
@@ -70,7 +70,7 @@ describe('a record', () => {
     expect(first.valueAt(0)).to.deep.equal(['a', 'b']);
   });
 
-  it('has every field of an entry, whatever its characters, lengths and numbers are', () => {
+  it('returns every field of an entry unchanged, for any characters, lengths and numbers', () => {
     const slabs = new Slabs();
     const check = (each: Given): void => {
       const entry = personEntry(slabs, each);
@@ -98,7 +98,7 @@ describe('a record', () => {
     fc.assert(fc.property(given, check), { numRuns: 200 });
   });
 
-  it('compares names, values and texts as strings do', () => {
+  it('orders names and values in the same way as a comparison of strings', () => {
     const slabs = new Slabs();
     const check = (a: Given, b: Given, literal: string): void => {
       const [left, right] = [personEntry(slabs, a), personEntry(slabs, b)];

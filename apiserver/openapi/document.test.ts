@@ -147,7 +147,7 @@ describe('OpenAPI documents', () => {
     );
   });
 
-  it('have the Scale of a kind with the subresource, with GET, PUT and PATCH', () => {
+  it('have GET, PUT and PATCH of the scale subresource of a kind that declares this subresource', () => {
     const scales = Object.keys(whole.paths).filter((path) => path.endsWith('/scale'));
     expect(scales).to.deep.equal([`${people}/namespaces/{namespace}/machines/{name}/scale`]);
     const item = whole.paths[scales[0]!];
@@ -164,7 +164,7 @@ describe('OpenAPI documents', () => {
     expect(item?.patch?.requestBody?.content).to.not.have.property('application/apply-patch+yaml');
   });
 
-  it('respond to errors with a Status', () => {
+  it('declare a Status as the response for errors', () => {
     const { responses } = whole.paths[`${people}/persons`]?.post ?? {};
     expect(responses).to.have.all.keys('201', '400', '409', '422', 'default');
     expect(responses?.['422']).to.deep.equal({ $ref: '#/components/responses/Invalid' });

@@ -40,7 +40,7 @@ describe('endpointFragment', () => {
     expect(endpointFragment([{ method: 'PROPFIND', path: '/apis/a.b/v1/x', owner: 'p' }]).paths).to.deep.equal({});
   });
 
-  it('ignores a schema that is not JSON', () => {
+  it('replaces a schema that is not JSON by a note that it cannot be shown', () => {
     const cycle: { items?: JsonSchema } = {};
     cycle.items = cycle;
     const broken: readonly JsonSchema[] = [cycle, { default: 1n }];
@@ -50,7 +50,7 @@ describe('endpointFragment', () => {
     }
   });
 
-  it('ignores a description of a route that is not JSON', () => {
+  it('ignores a summary or query of a route that is not JSON', () => {
     const throwing = new Proxy({}, { ownKeys: () => expect.fail('asked for its keys') });
     const broken = [
       { summary: 1n },

@@ -56,7 +56,7 @@ describe('openApiSchema', () => {
     expect(convert({ exclusiveMaximum: true })).to.deep.equal({});
   });
 
-  it('writes int-or-string as either type', () => {
+  it('writes int-or-string as anyOf with an integer and a string', () => {
     const flag = { 'x-kubernetes-int-or-string': true } as const;
     const either = [{ type: 'integer' }, { type: 'string' }] as const;
     expect(convert({ ...flag, type: 'string' })).to.deep.equal({ ...flag, anyOf: either });
@@ -67,7 +67,7 @@ describe('openApiSchema', () => {
     expect(convert({ type: 'string', pattern: '(?i)a(?P<x>b)' })).to.deep.equal({ type: 'string' });
   });
 
-  it('takes a step after every 500 schemas, wherever they are in the document', () => {
+  it('pauses after every 500 schemas, wherever they are in the document', () => {
     const list = Array.from({ length: 600 }, (): JsonSchema => ({ type: 'string' }));
     const properties = Object.fromEntries(list.map((each, at) => [`p${at}`, each]));
     const schema: JsonSchema = { properties, allOf: list, items: { not: { additionalProperties: { anyOf: list } } } };

@@ -27,7 +27,7 @@ describe('logins that have begun at an issuer', () => {
     expect(await new BegunLogins(vault, clock).open(sealed)).to.deep.equal(login);
   });
 
-  it('can be decrypted by a replica that does not have the new key yet, and reads it from the database once', async () => {
+  it('can be decrypted by a replica that does not have the new key yet and reads the key from the database once', async () => {
     const sealed = await logins.seal(login);
     let reached = 0;
     class LateVault extends MemoryVault {
@@ -57,7 +57,7 @@ describe('logins that have begun at an issuer', () => {
     expect(await logins.open(before), 'too old').to.equal(undefined);
   });
 
-  it('have no key any more once all logins of the key are too old', async () => {
+  it('use a key that is deleted from the vault once all its logins are too old', async () => {
     await logins.seal(login);
     await clock.advance(3 * maxLoginMs);
     await logins.sweep();

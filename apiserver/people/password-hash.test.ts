@@ -19,7 +19,7 @@ describe('the hash of a password', () => {
     expect(await verifyPassword('pleaseletmein', { ...published, cost: 2 ** 13 })).to.equal(false);
   });
 
-  it('takes 32 MiB and three passes, and so does the check of an unknown user', async () => {
+  it('takes 32 MiB and three passes, also for the check of an unknown user', async () => {
     const parameters = { algorithm: 'scrypt', cost: 2 ** 15, blockSize: 8, parallelization: 3 };
     expect(await hashPassword('a long enough secret')).to.include(parameters);
     expect(dummyHash).to.include(parameters);

@@ -6,7 +6,7 @@ import { SharedFailures } from './shared-failures.ts';
 const forgetMs = 15 * 60_000;
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** Counts its writes. */
+/** A vault that counts its writes. */
 class CountingVault extends MemoryVault {
   writes = 0;
 
@@ -31,7 +31,7 @@ describe('the failed logins that replicas share', () => {
     for (let time = 0; time < times; time += 1) failures.add(key);
   }
 
-  it('are added to those of another replica a second later', async () => {
+  it('are added to the failures that another replica has counted, a second later', async () => {
     const [one, other] = [replica(), replica()];
     fail(one, 'account ada', 3);
     expect(other.of('account ada')).to.equal(undefined);
@@ -92,7 +92,7 @@ describe('the failed logins that replicas share', () => {
     expect(replica().of('account ada')?.count).to.equal(7);
   });
 
-  it('are counted while they cannot be stored, and stored later', async () => {
+  it('are counted while they cannot be stored, and are stored later', async () => {
     const one = replica();
     const put = vault.put.bind(vault);
     vault.put = () => Promise.reject(new Error('no database'));

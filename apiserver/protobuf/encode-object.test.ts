@@ -189,7 +189,7 @@ describe('encodeProtobufObject', () => {
     ['create token', 'authentication.k8s.io/v1', 'TokenRequest'],
   ];
   for (const [client, apiVersion, kind] of recorded) {
-    it(`encodes the same bytes that it has decoded from the recorded body of ${client}`, () => {
+    it(`encodes the object in the recorded body of ${client} so that it decodes to the same object`, () => {
       const body = Buffer.from(cases.find((each) => each.client === client)?.base64 ?? '', 'base64');
       const read = { ...decode(body, { apiVersion, kind }) };
       expect(decode(encodeProtobufObject(read), read)).to.deep.equal(read);
@@ -208,7 +208,7 @@ describe('encodeProtobufObject', () => {
     expect(written.includes(Buffer.from('\x22\x0b\x0a\x01k\x12\x06\x0a\x01v\x0a\x01w'))).to.equal(true);
   });
 
-  it('encodes a list: first "k8s", then the revision and the items', () => {
+  it('encodes a list with the prefix "k8s", its kind and its items', () => {
     const [object] = objects;
     if (object === undefined) throw new Error('no object');
     const head = { apiVersion: 'v1', kind: 'ConfigMapList', metadata: { resourceVersion: '9' } };

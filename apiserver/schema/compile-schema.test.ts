@@ -157,7 +157,7 @@ describe('compileSchema', () => {
     for (const schema of schemas) {
       const integers = field(schema);
       for (const v of [largest, -largest]) expect(integers.validate({ v }), JSON.stringify(schema)).to.deep.equal([]);
-      // JSON.parse returns these for 9007199254740993, for -9007199254740993, and for the largest integer of 64 bits.
+      // JSON.parse returns these values for 9007199254740993, -9007199254740993 and the largest integer of 64 bits.
       for (const v of [2 ** 53, -(2 ** 53), 2 ** 63]) {
         const [cause] = integers.validate({ v });
         expect(cause?.message, JSON.stringify(schema)).to.equal(

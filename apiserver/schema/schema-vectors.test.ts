@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { compileSchema } from './compile-schema.ts';
 import type { ObjectSchema } from './compile-schema.ts';
 
-// The intended differences from Kubernetes. A case that is listed as a deviation, but does not differ, fails.
+// The reasons for intended differences from Kubernetes. A case that is listed as a deviation must differ.
 const reasons = {
   place:
     'a violated anyOf, oneOf or allOf names its field, where Kubernetes says "<nil>"; allOf is left to its branches',
@@ -170,7 +170,7 @@ describe('schema vectors', () => {
       'nullable, x-kubernetes-int-or-string and user-provider allOf': 'place',
       k8sLongName: 'format',
     };
-    // CEL rules are not part of the dialect.
+    // The cases with CEL rules are tested in judge-rules.test.ts.
     const cases = load<Case>('cr-validation').filter(
       ({ schema }) => !JSON.stringify(schema).includes('x-kubernetes-validations'),
     );
@@ -220,7 +220,7 @@ describe('schema vectors', () => {
     const cases = load<Case>('objectmeta-coerce')
       // The recorded cases of validation have no schema, so they cannot be repeated.
       .filter(({ op }) => op !== 'validate')
-      // Here, fields of a wrong type are violations, and are never dropped, so that no data is lost silently.
+      // This server reports fields of a wrong type as violations. It never drops them, so no data is lost silently.
       .filter(({ dropInvalidFields }) => dropInvalidFields !== true)
       .filter(({ input }) => input !== null && typeof input === 'object');
     for (const { name, schema, includeRoot, input, unknownFields = [] } of cases) {

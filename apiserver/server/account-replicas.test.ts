@@ -12,7 +12,7 @@ interface Answer {
   readonly body: { readonly keys?: readonly object[]; readonly status?: { readonly token?: string } };
 }
 
-describe('service accounts and replicas', () => {
+describe('replicas that issue tokens of service accounts', () => {
   let database: SharedDatabase;
   let servers: readonly [ApiServer, ApiServer];
 
@@ -38,7 +38,7 @@ describe('service accounts and replicas', () => {
     return { status: response.status, body: (await response.json()) as Answer['body'] };
   }
 
-  it('accept the tokens of the other replica immediately, and have the same keys', async () => {
+  it('accept each other’s tokens immediately, refuse them once the account is deleted, and have the same keys', async () => {
     const [one, two] = servers;
     for (const [index, [issuing, asked]] of (
       [
@@ -61,7 +61,7 @@ describe('service accounts and replicas', () => {
   });
 });
 
-describe('credentials, on replicas that receive no hints of changes', () => {
+describe('replicas that receive no hints of changes', () => {
   const users = '/apis/iam.homeostat.internal/v1alpha1/users';
   const namespaces = '/api/v1/namespaces';
   const credentials: Readonly<Record<string, string>> = { authorization: `Bearer ${admin}` };
@@ -88,7 +88,7 @@ describe('credentials, on replicas that receive no hints of changes', () => {
   const statusOf = async (headers: Readonly<Record<string, string>>): Promise<number> =>
     (await send(1, 'GET', namespaces, { headers })).status;
 
-  it('of a service account are refused by the other replica as soon as the account is deleted', async () => {
+  it('refuse the token of a service account as soon as another replica has deleted the account', async () => {
     for (let round = 0; round < 3; round += 1) {
       await send(0, 'POST', accounts, { body: { metadata: { name: 'robot' } } });
       const issued = await send(0, 'POST', `${accounts}/robot/token`, { body: { spec: {} } });
@@ -100,7 +100,7 @@ describe('credentials, on replicas that receive no hints of changes', () => {
     }
   });
 
-  it('of a session get new permissions at the other replica when the groups of the user change, and are refused when the user is disabled', async () => {
+  it('use the new groups of a user for the sessions of the user, and refuse the sessions when the user is disabled', async () => {
     const kind = { apiVersion: 'iam.homeostat.internal/v1alpha1', kind: 'User' };
     expect((await send(0, 'POST', users, { body: { ...kind, metadata: { name: 'ada' } } })).status).to.equal(201);
     const password = 'correct horse battery';

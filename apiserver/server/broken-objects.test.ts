@@ -202,7 +202,7 @@ describe('a stored object that cannot be read', () => {
       expect((await call('POST', notes, newNote('one'))).status).to.equal(201);
     });
 
-    it('keeps its uid when it is replaced, or gets the uid in the request if its own cannot be read; preconditions are checked', async () => {
+    it('keeps its uid when it is replaced, or gets the uid of the request if its own uid cannot be read', async () => {
       const one = (await call('POST', notes, newNote('one'))).body;
       const two = (await call('POST', notes, newNote('two'))).body;
       await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: () => '' });
@@ -222,7 +222,7 @@ describe('a stored object that cannot be read', () => {
       expect(whole.body.metadata.uid).to.equal(two.metadata.uid);
     });
 
-    it('is reported to existing watches when it is replaced and when it is deleted', async () => {
+    it('is reported to watches as ADDED when it is replaced, and as DELETED when it is deleted', async () => {
       await call('POST', notes, newNote('one'));
       await call('POST', notes, newNote('two'));
       const { resourceVersion } = (await call('GET', notes)).body.metadata;
@@ -245,7 +245,7 @@ describe('a stored object that cannot be read', () => {
       await Promise.all(selectors.map(expectEvents));
     });
 
-    it('keeps its dependents until it is replaced or deleted', async () => {
+    it('keeps its dependents after a restart and after a replacement, until it is deleted', async () => {
       const refs = async (owner: string): Promise<object> => {
         const { uid } = (await call('POST', notes, newNote(owner))).body.metadata;
         return { ownerReferences: [{ apiVersion: 'notes.example.com/v1', kind: 'Note', name: owner, uid }] };
@@ -263,7 +263,7 @@ describe('a stored object that cannot be read', () => {
       expect(await listed()).to.deep.equal(['of-one', 'one']);
     });
 
-    it('keeps the objects of a broken namespace, refuses new ones, and deletes the objects when the namespace is deleted', async () => {
+    it('keeps its objects if it is a namespace, refuses new objects, and deletes its objects when it is deleted', async () => {
       const namespaces = '/api/v1/namespaces';
       const inShop = notes.replace('default', 'shop');
       await call('POST', namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });

@@ -137,7 +137,7 @@ describe('controllers of the server and concurrent writers', () => {
       return { apiVersion, kind, name, uid };
     }
 
-    it('deletes an object even if clients change it all the time', async () => {
+    it('deletes a dependent even if clients change it all the time', async () => {
       const replica = await start();
       const { client } = replica.server;
       await createNote(replica, 'owned', await createNote(replica, 'owner'));
@@ -153,7 +153,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const end of await Promise.all(writers)) expect(end).to.satisfy(isNotFound);
     });
 
-    it('keeps an object that gets another owner while it is being deleted', async () => {
+    it('keeps an object that gets another owner while its former owner is being deleted', async () => {
       const replica = await start();
       const { client, admissions } = replica.server;
       const [owner, other] = [await createNote(replica, 'owner'), await createNote(replica, 'other')];
@@ -240,7 +240,7 @@ describe('controllers of the server and concurrent writers', () => {
       };
     }
 
-    it('refuses an object that a lagging server creates in the namespace after its removal', async () => {
+    it('refuses an object that a lagging server creates in the namespace after the namespace is removed', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       const failed: unknown = await late.letGo().catch((error: unknown) => error);
@@ -248,7 +248,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal([]);
     });
 
-    it('refuses an object that a lagging server creates in the namespace while its removal waits for finalizers', async () => {
+    it('refuses an object of a lagging server while the removal of the namespace waits for finalizers', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
       const finalizers = ['example.com/wait'];

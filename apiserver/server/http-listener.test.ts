@@ -9,7 +9,7 @@ import { connectionTimes, defaultMaxConnections } from './connection-limits.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { HttpListener } from './http-listener.ts';
 
-/** These times are short, because Node's own limits use the real time. */
+/** The time limits of some tests. They are short, because Node measures them with the real clock. */
 const times = { headersMs: 100, requestMs: 200, checkMs: 20 };
 const address = { host: '127.0.0.1', port: 0, insecure: false };
 const whole = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -69,7 +69,7 @@ describe('connections of a server', () => {
     expect(connectionTimes).to.deep.equal({ headersMs: 10_000, requestMs: 60_000, checkMs: 1000 });
   });
 
-  it('are replaced, the oldest first, when they have sent no request', async () => {
+  it('are replaced by new connections, the oldest first, when they have sent no request', async () => {
     await start(4);
     const silent = [];
     for (let index = 0; index < 4; index += 1) silent.push(await open());
@@ -80,7 +80,7 @@ describe('connections of a server', () => {
     await first;
   });
 
-  it('are replaced when they are idle after a request', async () => {
+  it('are replaced by new connections when they are idle after a request', async () => {
     await start(2);
     for (let index = 0; index < 5; index += 1) {
       const socket = await open(whole);
@@ -89,7 +89,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('are replaced when the body of their request is still arriving', async () => {
+  it('are replaced by new connections when the body of their request is still arriving', async () => {
     clock = new FakeClock();
     sockets = [];
     listener = new HttpListener((request, response) => request.resume().once('end', () => response.end('ok')), {
@@ -103,7 +103,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('are replaced one by one: a new connection closes the one that has been idle for longest', async () => {
+  it('are replaced one by one: a new connection closes the connection that has been idle for longest', async () => {
     await start(3);
     const idle = [];
     for (let index = 0; index < 3; index += 1) {
@@ -120,7 +120,7 @@ describe('connections of a server', () => {
     expect(idle.map(({ readableEnded }) => readableEnded)).to.deep.equal([false, true, false]);
   });
 
-  it('are replaced when only a part of their next request has arrived', async () => {
+  it('are replaced by new connections when only a part of their next request has arrived', async () => {
     await start(4);
     for (let index = 0; index < 4; index += 1) {
       const socket = await open(whole);
@@ -131,7 +131,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('are replaced when they have been idle for so long that the server has dropped their last response', async () => {
+  it('are replaced by new connections even when they have been idle for five seconds', async () => {
     await start(2);
     for (let index = 0; index < 2; index += 1) await once(await open(whole), 'data');
     await clock.advance(5000);
@@ -141,7 +141,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('are not replaced while a request is handled, even if a part of a second one has arrived', async () => {
+  it('are not replaced while a request is handled, even if a part of a second request has arrived', async () => {
     let asked = 0;
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
     listener = new HttpListener(() => (asked += 1), {
@@ -200,7 +200,7 @@ describe('requests that wait behind another request on their connection', () => 
 });
 
 describe('the default maximum number of connections', () => {
-  it('is below the number of file descriptors of the process, if the system reports it', () => {
+  it('is a number on Linux, and undefined on systems that do not report their limit of file descriptors', () => {
     const most = defaultMaxConnections();
     if (process.platform === 'linux') expect(most).to.be.a('number').and.be.at.least(1);
     else expect(most).to.equal(undefined);

@@ -83,7 +83,7 @@ describe('the build of the indexes of a kind', () => {
     expect(found.items).to.have.length(Math.ceil((objects - 3) / 7));
   });
 
-  it('reads a large object in many turns', async () => {
+  it('reads a large object in many turns of the event loop', async () => {
     const list = { type: 'array', items: { type: 'integer' } };
     const model: ModelDescriptor = defineModel({
       gvk: 'things.example.com/v1/List',
@@ -108,7 +108,7 @@ describe('the build of the indexes of a kind', () => {
     expect(await open()).to.be.above(before + 20);
   });
 
-  it('yields to other work while the first list with a label selector, and the first with a sort, build an index [slow]', async () => {
+  it('yields to other work while the first list with a label selector or a sort builds an index [slow]', async () => {
     const model = thingModel(() => undefined);
     server.schemeManager.register(model);
     await server.whenReady(model);
@@ -123,8 +123,8 @@ describe('the build of the indexes of a kind', () => {
     const totals: (number | undefined)[] = [];
     const list = async (options: ListOptions): Promise<unknown> =>
       totals.push((await server.client.list(model, { limit: 1, ...options })).total);
-    // To visit, sort and load the 3,000 objects takes at least this many steps. After these two lists, all indexes are
-    // built.
+    // The 3,000 objects are visited, sorted and loaded in at least this many steps. After these two lists, all indexes
+    // are built.
     expect(await turnsOf(() => list({ labelSelector: 'app=app-1' }))).to.be.above(15);
     expect(await turnsOf(() => list({ sort: 'tags,desc' }))).to.be.above(15);
     expect(await turnsOf(() => list({ labelSelector: 'app=app-1', sort: 'tags,desc' }))).to.be.below(5);

@@ -234,7 +234,7 @@ describe('index values that are kept for the next start', () => {
     expect(calls).to.equal(sample);
   });
 
-  it('are all computed when the definition of an index differs', async () => {
+  it('are all computed again when the definition of an index differs', async () => {
     await start({ definition: 'tag 2', compute: (thing) => `2-${tagOf(thing)}` });
     expect(calls).to.equal(objects);
     expect(reasons()).to.deep.equal([
@@ -258,7 +258,7 @@ describe('index values that are kept for the next start', () => {
     'the stored bytes are too short': () => Buffer.alloc(3),
   };
   for (const [number, [reason, damage]] of Object.entries(damages).entries()) {
-    it(`are all computed when ${reason}${number === 0 ? '' : ' [slow]'}`, async () => {
+    it(`are all computed again when ${reason}${number === 0 ? '' : ' [slow]'}`, async () => {
       await inDatabase((database) => {
         const rows = database
           .prepare<{ readonly last: number; readonly data: Uint8Array }>('SELECT last, data FROM kept')
@@ -288,7 +288,7 @@ describe('index values that are kept for the next start', () => {
     expect((await fetch(`${running().url}${things}/thing-10`)).status).to.equal(500);
   });
 
-  it('are all computed when the values of the sample differ, and the log names the index [slow]', async () => {
+  it('are all computed again when the values of the sample differ, and the log names the index [slow]', async () => {
     await start({ compute: (thing) => `other-${tagOf(thing)}` });
     expect(calls).to.equal(sample + objects);
     const [error, ...others] = logged.filter(({ level }) => level === 'error');
@@ -304,7 +304,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept for an index that is a function; such an index is reported when its results vary [slow]', async () => {
+  it('are not kept for an index function without a definition; the log names the index when its results vary [slow]', async () => {
     await start();
     await stop();
     logged = [];

@@ -38,7 +38,7 @@ describe('plain HTTP to an HTTPS server', () => {
   }
 
   for (const method of ['GET', 'PATCH', 'DELETE', 'CONNECT', 'x'])
-    it(`gets a response: ${method}`, async () => {
+    it(`gets a response to the method ${method}`, async () => {
       expect(await exchange((socket) => socket.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`))).to.equal(refusal);
     });
 

@@ -47,7 +47,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     return server.client.create(configMapKind, { metadata: { name, namespace } }).then(() => undefined, reasonOf);
   }
 
-  it('lets the servers together create exactly as many objects as it allows, and refuses the others as forbidden', async () => {
+  it('lets the servers together create exactly as many objects as it allows, and refuses all others as forbidden', async () => {
     await setQuota(25);
     const outcomes = await Promise.all(
       servers.flatMap((server, at) =>
@@ -70,7 +70,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     }
   });
 
-  it('is not exceeded by a server whose memory is behind the other servers', async () => {
+  it('is not exceeded by a server that has not yet read the changes of the other servers', async () => {
     await setQuota(2);
     const [ahead, behind] = servers as [ApiServer, ApiServer];
     expect(await create(behind, 'a')).to.equal(undefined);
@@ -80,7 +80,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(await create(behind, 'c')).to.equal('Forbidden');
   });
 
-  it('makes a creation wait longer before each further takeover, when another server has taken over before its commit', async () => {
+  it('makes a creation wait longer each time another server takes over the quota before the commit of the creation', async () => {
     const share = 0.41;
     const [firstMs, ...laterMs] = [30, 60, 120, 240].map((ms) => share * ms);
     const waitsMs: number[] = [];

@@ -127,8 +127,8 @@ async function readAround(server: ApiServer, writers: readonly Writer[], isOver:
 }
 
 /**
- * Follows a kind like an informer: resumes a watch that has ended, and lists again when the history no longer has its
- * position.
+ * Follows a kind like an informer: resumes a watch that has ended, and lists again when the history no longer has the
+ * position of the watch.
  */
 class Watcher {
   readonly objects = new Map<string, number>();

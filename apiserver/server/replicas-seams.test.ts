@@ -191,7 +191,7 @@ describe('the parts of a replica at critical moments', () => {
     expect(await names).to.deep.equal(['ann']);
   });
 
-  describe('a watch that waits for memory', () => {
+  describe('a watch that waits until its replica has read all changes', () => {
     const url = (server: ApiServer): string => `${server.url}/apis/notes.example.com/v1/notes?watch=true`;
 
     it('ends when its kind is unregistered during the wait', async () => {
@@ -322,7 +322,7 @@ describe('the parts of a replica at critical moments', () => {
     b.store.afterScan = async () => {
       b.store.afterScan = free;
       for (const name of names) await a.server.client.create(Note, note(name));
-      // A list of a served kind waits until memory has all changes.
+      // A list of a served kind waits until the replica has read all changes.
       await b.server.client.list(Other);
     };
     b.server.schemeManager.register(Note);

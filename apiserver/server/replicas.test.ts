@@ -107,7 +107,7 @@ describe('replicas on one database', () => {
     }
   });
 
-  it('serve resourceVersion 0 from memory, and any other resourceVersion once memory has reached it', async () => {
+  it('serve resourceVersion 0 from memory, and any other resourceVersion once they have read the changes up to it', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     const { metadata } = await a.server.client.create(Person, person('ann'));
@@ -143,7 +143,7 @@ describe('replicas on one database', () => {
     expect(listed[2]).to.deep.equal(listed[0]);
   });
 
-  it('decide writes with the stored state, even if memory is behind', async () => {
+  it('decide writes with the stored state, even if their copy in memory is older', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     const created = await a.server.client.create(Person, person('ann'));
@@ -186,7 +186,7 @@ describe('replicas on one database', () => {
     expect(first).to.have.lengthOf(1);
   });
 
-  it('let an object take a unique value that memory still shows as taken', async () => {
+  it('let an object take a unique value that is free in the database but still taken in the copy in memory', async () => {
     const [a, b] = [await start(), await start()];
     await a.server.client.create(Person, person('ann', 'x@example.com'));
     expect(await namesAt(b)).to.deep.equal(['ann']);
@@ -270,7 +270,7 @@ describe('replicas on one database', () => {
     expect(next.metadata.resourceVersion).to.equal(first.metadata.resourceVersion);
   });
 
-  describe('when memory is too far behind', () => {
+  describe('when they have missed changes that are compacted', () => {
     const retention = { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 };
 
     it('read everything again; watches get a 410, and informers get the differences', async () => {
@@ -333,7 +333,7 @@ describe('replicas on one database', () => {
   });
 
   describe('with different unique indexes', () => {
-    it('refuse writes with a reason, and continue to serve everything else', async () => {
+    it('refuse writes at the replica without the newest index, and serve all other requests', async () => {
       const old = await start();
       await old.server.client.create(Person, { metadata: { name: 'ann' }, spec: { email: 'a', age: 1 } });
       const next = await start({}, personModel(['email', 'age']));
@@ -358,7 +358,7 @@ describe('replicas on one database', () => {
   describe('when the database fails', () => {
     const lost = new StoreError('io', 'the connection was lost');
 
-    it('report a write with an unknown outcome exactly once if it is stored', async () => {
+    it('send watches a write with an unknown outcome exactly once if the write is stored', async () => {
       const [a, b] = [await start(), await start()];
       const watched = [follow(a), follow(b)];
       a.store.afterCommit = async () => {
@@ -372,7 +372,7 @@ describe('replicas on one database', () => {
       expect(await failing(a.server.client.create(Person, person('ann')))).to.equal('AlreadyExists');
     });
 
-    it('report the failure in health checks, serve reads from memory, and recover by themselves', async () => {
+    it('report the failure in health checks, serve reads of resourceVersion 0 from memory, and recover by themselves', async () => {
       const clock = new FakeClock();
       const { server, store } = await start({ clock });
       await server.client.create(Person, person('ann'));
@@ -401,7 +401,7 @@ describe('replicas on one database', () => {
       );
     });
 
-    it('return 504 for a read that memory does not reach in time', async () => {
+    it('return 504 for a read when they cannot read the latest changes in time', async () => {
       const clock = new FakeClock();
       const a = await start();
       const b = await start({ clock });

@@ -206,7 +206,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('handles writes correctly: it knows taken names and unique values, checks versions, and has no deleted objects', async () => {
+  it('knows taken names and unique values, checks resource versions, and has no deleted objects', async () => {
     await start();
     const { client } = running();
     const outcome = (work: Promise<unknown>): Promise<unknown> =>

@@ -113,7 +113,7 @@ describe('the vault', () => {
     await again.close();
   });
 
-  it('receives the values of another server when it has missed the history', async () => {
+  it('receives the values of another server even when the changes that it has missed are compacted', async () => {
     const database = new SharedDatabase();
     const [store, deaf] = [database.replica(), database.replica()];
     const writer = await VaultUnderTest.open(store);

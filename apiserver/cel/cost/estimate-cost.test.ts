@@ -103,7 +103,7 @@ describe('estimates of costs [spec operators-estimate]', () => {
     });
   }
 
-  it('assume that a list or map made by a macro or a function is as large as the list or map that it is made from', () => {
+  it('include the maximum size of each list or map that a macro or a function returns', () => {
     // The cost is 11 for a new list, 3 for a round of `all`, and 13 for a round of `map` or `filter`.
     const ofLists: readonly (readonly [rule: string, make: Make, cost: number])[] = [
       ['self.map(x, x).all(y, true)', list('number'), 93],
@@ -122,7 +122,7 @@ describe('estimates of costs [spec operators-estimate]', () => {
     expect(costOf('self.transformMap(k, v, v).all(k, true)', map('number')(5))).to.be.lessThan(300);
   });
 
-  it('use the length of the longest value of an enum as the length of the text', () => {
+  it('use the length of the longest value of an enum as the maximum length of the text', () => {
     expect(costOf("self.contains('A')", { type: 'string', enum: ['A', 'B', 'LongValue'] })).to.equal(2);
   });
 

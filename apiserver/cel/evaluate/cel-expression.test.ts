@@ -373,7 +373,7 @@ describe('expressions of CEL [spec operators-language]', () => {
       it(source.slice(0, 60), () => expect(problemOf(source)).to.equal(problem));
   });
 
-  it('shows the line of a mistake, and a mark below it', () => {
+  it('shows the source line of a mistake, with a mark below the mistake', () => {
     const result = compileCel('x > 1 &&\n  "é" == y', scope);
     expect(isCelProblem(result) && result.problem).to.equal(
       "ERROR: <input>:2:10: undeclared reference to 'y' (in container '')\n |   \"é\" == y\n | ...．.....^",
@@ -402,7 +402,7 @@ describe('expressions of CEL [spec operators-language]', () => {
     );
   });
 
-  it('returns an expression or a problem for every text', () => {
+  it('compiles every text to an expression or a problem, and never throws', () => {
     const pieces = fc.constantFrom(
       ...'x text numbers 1 1u 1.5 "a" ( ) [ ] { } . , ? : + - * && || ! in has all map in == < { "k": ?'.split(' '),
     );
@@ -430,7 +430,7 @@ describe('the cost of an evaluation [spec operators-cost]', () => {
     'numbers.all(a, timestamp("2020-01-01T00:00:00Z").getHours("Europe/Berlin") > 0 || true)',
   ];
   for (const source of hostile) {
-    it(`is limited, so the evaluation ends: ${source}`, () => {
+    it(`ends the evaluation when it exceeds the limit: ${source}`, () => {
       const meter = new CostMeter(1_000_000);
       const inputs = [...variables.keys()].map((name) => (name === 'numbers' ? long : variables.get(name)?.[1]));
       expect(() => compiled(source).evaluate(inputs, meter)).to.throw(CostLimitError);

@@ -20,7 +20,7 @@ function judge(root: JsonSchema, next: object, previous?: object, components: Fi
   return allSteps(judgeRules(tree, next, previous));
 }
 
-/** Returns the violations of the rules of a schema in a value. */
+/** Returns the violations that the rules of a schema find in a value, each as `<field>: <message>`. */
 function refusals(schema: JsonSchema, next: unknown, previous?: unknown): readonly string[] {
   const root: JsonSchema = { type: 'object', properties: { spec: schema } };
   const old = previous === undefined ? undefined : { spec: previous };
@@ -167,8 +167,8 @@ const table: readonly (readonly [what: string, rule: string, fields: Fields, all
 ];
 
 /**
- * The cases that compare two objects. `==` compares values of one type, and the schemas of two objects are different
- * types even when their fields are the same. So these cases convert a value with `dyn`.
+ * The cases whose rules compare two objects. `==` accepts only operands of one type, and the schemas of two objects are
+ * different types even when their fields are the same. So the test converts one operand with `dyn`.
  */
 const needsOneType = new Set(['objects', 'lists with keys, whose order does not count']);
 
@@ -184,7 +184,7 @@ describe('rules of schemas', () => {
     });
   }
 
-  it('read the name of an object at its root, and no other metadata [spec operators-rule-metadata]', () => {
+  it('read only name and generateName of the metadata, and only at the root of an object [spec operators-rule-metadata]', () => {
     const root = object({}, "self.metadata.name != 'bad' && self.kind == 'K'");
     expect(judge(root, { kind: 'K', metadata: { name: 'good' } }).causes).to.deep.equal([]);
     expect(judge(root, { kind: 'K', metadata: { name: 'bad' } }).causes).to.have.length(1);
@@ -201,7 +201,7 @@ describe('rules of schemas', () => {
     expect(() => refusals(schema, {})).to.throw("undefined field 'a'");
   });
 
-  it('apply to values, to items and to entries', () => {
+  it('are evaluated for fields, for items of lists and for entries of maps', () => {
     const positive: JsonSchema = { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 0' }] };
     const schema: JsonSchema = {
       type: 'object',
@@ -219,7 +219,7 @@ describe('rules of schemas', () => {
     expect(refusals(schema, { n: null })).to.deep.equal([]);
   });
 
-  it('apply to referenced schemas, even if a schema refers to itself', () => {
+  it('are evaluated in referenced schemas, even if a schema refers to itself', () => {
     const components: Fields = {
       Node: object({ value: integer, next: { $ref: '#/components/schemas/Node' } }, 'self.value > 0'),
     };
@@ -267,13 +267,13 @@ describe('rules of schemas', () => {
   describe('about changes', () => {
     const immutable = object({ a: integer }, 'self.a == oldSelf.a');
 
-    it('do not apply to values without an old value [spec operators-rule-transitions]', () => {
+    it('are not evaluated for a value that has no old value [spec operators-rule-transitions]', () => {
       expect(refusals(immutable, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 1 }, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 2 }, { a: 1 })).to.deep.equal([failed('self.a == oldSelf.a')]);
     });
 
-    it('apply to values without an old value, if optionalOldSelf is true [spec operators-rule-transitions]', () => {
+    it('are evaluated for a value that has no old value if optionalOldSelf is true [spec operators-rule-transitions]', () => {
       const rule = 'oldSelf.hasValue() || self.a == 0';
       const schema = { ...object({ a: integer }), 'x-kubernetes-validations': [{ rule, optionalOldSelf: true }] };
       expect(refusals(schema, { a: 1 })).to.deep.equal([failed(rule)]);
@@ -281,7 +281,7 @@ describe('rules of schemas', () => {
       expect(refusals(schema, { a: 1 }, { a: 0 })).to.deep.equal([]);
     });
 
-    it('find the old item by its keys in a list of type map, and find none in other lists [spec operators-rule-transitions]', () => {
+    it('compare an item of a list of type map with the old item that has the same keys, and skip items of other lists [spec operators-rule-transitions]', () => {
       const items = object({ k: text, v: integer }, 'self.v >= oldSelf.v');
       const keyed: JsonSchema = {
         type: 'array',
@@ -316,7 +316,7 @@ describe('rules of schemas', () => {
       expect(judge(root, { spec: { o: { a: -1 }, b: 1 } }, before).causes).to.have.length(1);
     });
 
-    it('do not apply to the items of an unchanged list, and apply to all items of a changed list', () => {
+    it('are not evaluated for the items of an unchanged list, but for all items of a changed list', () => {
       const schema: JsonSchema = {
         type: 'array',
         items: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 0' }] },
@@ -329,7 +329,7 @@ describe('rules of schemas', () => {
   describe('whose cost is above a limit', () => {
     const items = Array.from({ length: 10_000 }, (_, index) => index);
 
-    it('refuse the write when one rule costs too much, and end the evaluation of rules [spec operators-cost]', () => {
+    it('refuse the write when one rule costs too much, and the rules after it are not evaluated [spec operators-cost]', () => {
       const rule = 'self.l.all(a, self.l.all(b, a + b >= 0))';
       const schema = object({ l: { type: 'array', items: integer } }, rule, 'false');
       expect(refusals(schema, { l: items })).to.deep.equal([
@@ -379,7 +379,7 @@ describe('rules of schemas', () => {
     expect(reads).to.equal(1);
   });
 
-  describe('recorded by Kubernetes', () => {
+  describe('report the same violations as Kubernetes in a recorded case', () => {
     interface Case {
       readonly name: string;
       readonly schema: JsonSchema;

@@ -4,7 +4,7 @@ import { checkMediaType, isAccepted, mediaType } from './media-type.ts';
 describe('an Accept header', () => {
   const takes = (header: string | undefined): boolean => isAccepted(header, 'application/json');
 
-  it('accepts a type by name, by range, or by default when it is empty', () => {
+  it('accepts a type by its name or by a range, and every type when the header is absent or empty', () => {
     for (const header of [
       undefined,
       '',
@@ -18,7 +18,7 @@ describe('an Accept header', () => {
       expect(takes(header), header).to.equal(false);
   });
 
-  it('is decided by its most specific matching range', () => {
+  it('accepts or refuses a type by the most specific range that matches the type', () => {
     expect(takes('application/json;q=0, */*')).to.equal(false);
     expect(takes('*/*;q=0, application/json')).to.equal(true);
     expect(takes('application/*;q=0, */*')).to.equal(false);

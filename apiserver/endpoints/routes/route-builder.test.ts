@@ -78,7 +78,7 @@ describe('a router', () => {
     expect(Object.isFrozen(router)).to.equal(true);
   });
 
-  it('refuses a value that is not a route, and names it', () => {
+  it('refuses an invalid path, handler, predicate or option of a route, with an error that names it', () => {
     const builder = route('api.example.com/v1');
     expect(() => builder.GET('a', says('a'))).to.throw(TypeError, '"a"');
     expect(() => builder.GET('/a', undefined as never)).to.throw(TypeError, 'GET /a has no handler');
@@ -98,7 +98,7 @@ describe('the filters of a router', () => {
       return response;
     };
 
-  it('run around all routes of their builder: the first filter is the outermost, and filters of a nested builder are inside', async () => {
+  it('run around all routes of their builder: the first filter is the outermost, those of a nested builder the innermost', async () => {
     const log: string[] = [];
     const router = route('api.example.com/v1')
       .GET('/a', says('a'))
@@ -126,7 +126,7 @@ describe('the filters of a router', () => {
     expect(await ask(plain, '/a')).to.equal('hello ann');
   });
 
-  it('return the response for the errors that they select, whether thrown or rejected', async () => {
+  it('return the response for the errors that they select, whether the handler throws or rejects', async () => {
     const failing = (work: HandlerFunction): RouterFunction =>
       route('api.example.com/v1')
         .GET('/a', work)
@@ -158,7 +158,7 @@ describe('predicates', () => {
   const reason = (headers: Readonly<Record<string, string>>, of: typeof json): string | undefined =>
     of.mismatch(fakeRequest({ headers }))?.reason;
 
-  it('give the reason when a route does not match', () => {
+  it('give the reason why a route does not match', () => {
     expect(reason({ accept: 'text/html' }, json)).to.equal('NotAcceptable');
     expect(reason({ accept: '*/*' }, json)).to.equal(undefined);
     expect(reason({ 'content-type': 'text/plain' }, xml)).to.equal('UnsupportedMediaType');

@@ -53,7 +53,7 @@ describe('ServerResponse', () => {
       expect(() => ServerResponse.status(code)).to.throw(RangeError);
   });
 
-  it('keeps a content type that was set earlier', () => {
+  it('keeps a Content-Type that was set before the body', () => {
     const html = ServerResponse.ok().header('Content-Type', 'text/html').text('<p>');
     expect(html.headers).to.deep.equal({ 'content-type': 'text/html' });
   });

@@ -30,7 +30,7 @@ class HeldConnection extends EventEmitter {
     this.emit('close');
   }
 
-  /** Lets the client read this many more pieces. */
+  /** Lets the client read `pieces` more pieces. */
   read(pieces: number): void {
     this.takes = this.written.length + pieces;
     this.emit('drain');
@@ -98,7 +98,7 @@ describe('a streamed response', () => {
     expect(aborted).to.deep.equal([]);
   });
 
-  it('accepts sync iterables and ReadableStreams, which also wait for the client', async () => {
+  it('accepts sync iterables and ReadableStreams, and requests their pieces only as the client reads', async () => {
     let pulled = 0;
     const readable = new ReadableStream<string>(
       { pull: (controller) => controller.enqueue(`piece ${(pulled += 1)}`) },
@@ -154,7 +154,7 @@ describe('a streamed response', () => {
     expect(connection.ended).to.equal(false);
   });
 
-  it('closes the connection and releases the producer when a piece cannot be written', async () => {
+  it('closes the connection and releases the producer when a piece cannot be encoded', async () => {
     const producer = counting(3);
     connection.takes = 10;
     start(producer.pieces, {

@@ -21,7 +21,7 @@ describe('the JSON of a response', () => {
     expect(encode({ 'a "key"': one })).to.equal('{"a \\"key\\"":{ "a":1}}');
   });
 
-  it('does not contain the stored bytes for a copy of a stored object', () => {
+  it('is the output of JSON.stringify for a copy of a stored object', () => {
     expect(encode({ ...one })).to.equal('{"a":1}');
     expect(encode([one, { ...two }, undefined, 'x'])).to.equal('[{ "a":1},{"a":2},null,"x"]');
   });

@@ -99,7 +99,7 @@ describe('the endpoints of plugins', () => {
       expect(found('/apis/plugin.api.homeostat.internal/v1alpha1/plugins/other/apples/starting')).to.equal(undefined);
     });
 
-    it('lists the routes for API documents, in a list that stays the same until a route changes', () => {
+    it('lists the routes for API documents, and returns the same array until a route is added or removed', () => {
       const owned = owner('apples');
       owned.add(Apples);
       const routes = table.routes();
@@ -156,7 +156,7 @@ describe('the endpoints of plugins', () => {
     });
   });
 
-  it('cannot be a class or an object without decorators, or a class without @RestController', () => {
+  it('refuses a class or an object without decorators, and a class without @RestController', () => {
     class Plain {}
     @ApiVersion('example.com/v1')
     class Half {
@@ -191,7 +191,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group, options), group).to.throw(`"${group}"`);
     });
 
-    it('refuses a group that is not a domain, or is the service’s own', () => {
+    it('refuses a group that is not a domain, or that is reserved for the service', () => {
       add('example.com');
       for (const group of ['homeostat.internal', 'plugin.api.homeostat.internal'])
         expect(() => add(group)).to.throw('is reserved');
@@ -199,7 +199,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group)).to.throw('must be a domain');
     });
 
-    it('refuses a group of another plugin’s manifest or kinds', () => {
+    it('refuses a group that the manifest or a kind of another plugin has', () => {
       owner('other', { group: 'other.com' });
       kinds.push(person);
       for (const group of ['other.com', 'api.other.com']) expect(() => add(group)).to.throw('belongs to "other"');
@@ -219,7 +219,7 @@ describe('the endpoints of plugins', () => {
       }
     };
 
-    it('refuses a route that collides with an existing kind by a literal, a variable, or a reserved word [spec 4.3-other-group]', () => {
+    it('refuses a route whose literal, variable or reserved word collides with a path of an existing kind [spec 4.3-other-group]', () => {
       kinds.push(person);
       for (const path of ['/persons', '/persons/:name/greeting', '/:any', '/:any/x', '/namespaces/a', '/watch/persons'])
         expect(() => add('people', path), path).to.throw(
@@ -252,7 +252,7 @@ describe('the endpoints of plugins', () => {
       second.add(router('example.com/v1', '/a/b'));
     });
 
-    it('adds no route of a router if one of them collides', () => {
+    it('adds no route of a router if one of its routes collides', () => {
       kinds.push(person);
       const both = route('example.com/v1').GET('/fine', answer).GET('/persons', answer).build();
       expect(() => owner('people').add(both)).to.throw('collides');
@@ -283,7 +283,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('a').add(Wrong)).to.throw('the schema of the body of POST /apis/example.com/v1/a');
     });
 
-    it('inherits the methods of its base class, and may map them again', () => {
+    it('inherits the mappings of its base class, and may override a method with another mapping', () => {
       class Base {
         @GetMapping('/base') one(): string {
           return 'base';
@@ -304,7 +304,7 @@ describe('the endpoints of plugins', () => {
       expect(paths()).to.deep.equal(['GET /apis/example.com/v1/base', 'DELETE /apis/example.com/v1/two']);
     });
 
-    it('needs an instance when the constructor has parameters', () => {
+    it('must be passed as an instance when its constructor has parameters', () => {
       @ApiVersion('example.com/v1')
       @RestController()
       class Needy {
@@ -326,7 +326,7 @@ describe('the endpoints of plugins', () => {
     it('may have mappings only on public instance methods', () => {
       expect(() => {
         class Static {
-          // @ts-expect-error -- what the compiler refuses, plain JavaScript does not
+          // @ts-expect-error -- the compiler refuses a decorator of a static field, but plain JavaScript accepts it
           @GetMapping('/a') static a = 7;
         }
         return Static;

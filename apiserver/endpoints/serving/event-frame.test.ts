@@ -9,7 +9,7 @@ describe('a server-sent event', () => {
     expect(eventFrame({ data: { a: 1 } })).to.equal('data: {"a":1}\n\n');
   });
 
-  it('is refused when the value of a field would start another field', () => {
+  it('is refused when the value of a field is invalid or would start another field', () => {
     expect(() => eventFrame({ event: 'a\ndata: b', data: '' })).to.throw(TypeError, 'event');
     expect(() => eventFrame({ id: 'a\0', data: '' })).to.throw(TypeError, 'id');
     expect(() => eventFrame({ retry: 0.5, data: '' })).to.throw(TypeError, 'retry');

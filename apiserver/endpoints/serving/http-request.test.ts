@@ -72,7 +72,7 @@ describe('ServerRequest', () => {
 });
 
 describe('a large JSON body of a request', () => {
-  it('is parsed by the worker, as other large bodies are', async () => {
+  it('is parsed by the worker thread for large bodies', async () => {
     const bodies = new BodyCodec(systemClock);
     await bodies.close();
     const send = (bytes: number): Promise<unknown> => {

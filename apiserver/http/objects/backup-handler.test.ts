@@ -59,7 +59,7 @@ describe('BackupHandler', () => {
     expect(await refusal()).to.equal(undefined);
   });
 
-  it('tells how much space is needed when the disk is full, and can handle the next request', async () => {
+  it('refuses a backup with InsufficientStorage when the disk is full, and sends a later backup', async () => {
     failure = new StoreError('full', 'SQLite: database or disk is full');
     expect(await refusal()).to.include({ reason: 'InsufficientStorage' });
     failure = new StoreError('io', 'SQLite: disk I/O error');

@@ -81,7 +81,7 @@ describe('/docs in a browser [slow]', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('runs the creation of an object that refers to its own kind, with the body that the page proposes', async () => {
+    it('creates an object of a kind that refers to itself, with the body that the page proposes', async () => {
       await page.goto(`${server.url}/docs`);
       await openOperation(persons, 'Create a Person');
       await page.getByRole('button', { name: 'Try it out' }).click();
@@ -114,7 +114,7 @@ describe('/docs in a browser [slow]', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('creates an object, because the page may write to its own server', async () => {
+    it('creates an object from an edited body with Try it out and Execute', async () => {
       await page.goto(`${server.url}/docs`);
       await openOperation(persons, 'Create a Person');
       await page.getByRole('button', { name: 'Try it out' }).click();
@@ -144,7 +144,7 @@ describe('/docs in a browser [slow]', function () {
       await closed;
     });
 
-    it('shows the endpoints next to the generated operations of every kind', async () => {
+    it('shows the endpoints of plugins beside the generated operations of every kind', async () => {
       await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/docs`);
       await openOperation('/persons/{name}/greeting', 'Greets a person');
       expect(await page.locator('.opblock.is-open .parameter__name').allInnerTexts()).to.include('loud');

@@ -32,7 +32,7 @@ describe('the headers of pages', () => {
       .headers;
   }
 
-  it('allow no inline code, no other site and no frame', async () => {
+  it('allow no inline code, no content of other sites, and no display in a frame', async () => {
     const headers = await headersOf('/page');
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).to.include("default-src 'self'").and.include("frame-ancestors 'none'");
@@ -41,12 +41,12 @@ describe('the headers of pages', () => {
     expect(headers.get('strict-transport-security')).to.equal(null);
   });
 
-  it('do not change the policy of a route, and are not added to JSON', async () => {
+  it('do not replace the Content-Security-Policy that a route has set, and are not added to JSON', async () => {
     expect((await headersOf('/own')).get('content-security-policy')).to.equal("default-src 'none'");
     expect((await headersOf('/json')).get('content-security-policy')).to.equal(null);
   });
 
-  it('require TLS when the server has TLS, except for loopback names', async () => {
+  it('contain Strict-Transport-Security for requests over TLS, except for loopback names', async () => {
     const secure = { 'x-forwarded-proto': 'https' };
     expect((await headersOf('/page', secure)).get('strict-transport-security')).to.equal(null);
     const app = new Koa();

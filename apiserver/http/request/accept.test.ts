@@ -26,7 +26,7 @@ describe('negotiate', () => {
     'application/json;as=Table;v=v1;g=meta.k8s.io',
     'x'.repeat(2000),
   ]) {
-    it(`refuses ${header.slice(0, 60)}`, () => {
+    it(`refuses ${header.slice(0, 60)} with 406`, () => {
       expect(() => negotiate(header, offered))
         .to.throw(/application\/json, application\/yaml/)
         .with.property('code', 406);
@@ -55,7 +55,7 @@ describe('negotiate', () => {
     });
   }
 
-  it('skips a media type that is not available for this response', () => {
+  it('refuses a header whose only media type is not offered for this response', () => {
     expect(() => negotiate('text/event-stream', offered))
       .to.throw()
       .with.property('reason', 'NotAcceptable');
@@ -63,7 +63,7 @@ describe('negotiate', () => {
 });
 
 describe('wantsProblem', () => {
-  it('is true for a client that accepts the format of RFC 9457', () => {
+  it('is true only for a client whose Accept header names the format of RFC 9457', () => {
     expect(wantsProblem('application/json, application/problem+json')).to.equal(true);
     expect(wantsProblem('application/problem+json;q=0')).to.equal(false);
     expect(wantsProblem('*/*')).to.equal(false);

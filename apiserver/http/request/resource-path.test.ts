@@ -32,7 +32,7 @@ describe('parseResourcePath', () => {
       expect(path?.plural).to.equal(recorded.resource);
       expect(path?.name ?? '').to.equal(recorded.name);
       expect(path?.subresource ?? '').to.equal(recorded.subresource);
-      // `/namespaces/<ns>` is the Namespace itself. The recording has its name as the name and as the namespace.
+      // `/namespaces/<ns>` is the Namespace itself. The recording has <ns> as name and as namespace.
       if (recorded.resource !== 'namespaces') expect(path?.namespace ?? '').to.equal(recorded.namespace);
     });
   }
@@ -57,12 +57,12 @@ describe('parseResourcePath', () => {
       .with.property('reason', 'BadRequest');
   });
 
-  it('parses the old watch paths', () => {
+  it('parses the deprecated paths that have /watch/ after the version', () => {
     expect(parseResourcePath('/apis/g.io/v1/watch/things')).to.include({ plural: 'things', watch: true });
     expect(parseResourcePath('/apis/g.io/v1/watch/things/a')).to.include({ plural: 'things', name: 'a', watch: true });
   });
 
-  it('returns undefined for discovery, and for paths that are too deep', () => {
+  it('returns undefined for paths of discovery, and for paths with too many segments', () => {
     for (const path of [
       '/',
       '/apis',
@@ -76,7 +76,7 @@ describe('parseResourcePath', () => {
     }
   });
 
-  it('refuses a namespace that is more than one segment, and accepts any other namespace', () => {
+  it('refuses a namespace that contains "/" or "%" or is "." or "..", and accepts any other namespace', () => {
     for (const odd of ['a%2Fb', '.', '..', 'a%25b']) {
       expect(parseResourcePath(`/apis/g.io/v1/namespaces/${odd}/things`), odd).to.equal(undefined);
     }

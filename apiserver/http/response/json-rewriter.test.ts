@@ -24,7 +24,7 @@ function rewrite(text: string, form: JsonForm, sizes: readonly number[] = [text.
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 const indented = { isIndented: true } as const;
 
-/** The generated names include those of the path, and names that begin like these. */
+/** Names of fields: those in the paths that the tests leave out, and names that begin in the same way. */
 const name = fc.constantFrom('metadata', 'managedFields', 'managedField', 'meta', 'items', 'a"b\\', 'ü', '*', '');
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(

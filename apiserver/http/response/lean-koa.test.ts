@@ -187,7 +187,7 @@ describe('a context that creates its parts when they are first used', () => {
         expect(withoutPort(await exchange(portOf(lean), target))).to.equal(expected);
       });
 
-  it('returns a header of the request, in any case, without koa’s objects', async () => {
+  it('returns a request header for a name in upper or lower case, and creates none of koa’s objects', async () => {
     const read: string[] = [];
     const app = new LeanKoa();
     const { context: prototype } = app;

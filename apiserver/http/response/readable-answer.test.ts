@@ -49,7 +49,7 @@ describe('responses for people', () => {
   const isIndented = (text: string): boolean => text.startsWith('{\n  "') && text.endsWith('}\n');
   const hasManagedFields = (text: string): boolean => text.includes('"managedFields":');
 
-  it('are unchanged for all other clients', async () => {
+  it('are not indented, and contain managedFields, for all other clients', async () => {
     for (const path of [`${notes}/a`, notes]) {
       const { text } = await get(path, { 'User-Agent': 'kubectl/v1.32.0' });
       expect([isIndented(text), hasManagedFields(text)]).to.deep.equal([false, true]);
@@ -76,13 +76,13 @@ describe('responses for people', () => {
     expect((await get(`${notes}/a?pretty=maybe`)).code).to.equal(422);
   });
 
-  it('have the same content as the stored object', async () => {
+  it('have the same content as the stored object, except for managedFields', async () => {
     const stored = JSON.parse((await get(`${notes}/a`)).text) as { metadata: Record<string, unknown> };
     delete stored.metadata['managedFields'];
     expect(JSON.parse((await get(`${notes}/a`, curl)).text)).to.deep.equal(stored);
   });
 
-  it('are rewritten when they are long: an object, and lists that are produced while the client reads them', async () => {
+  it('are indented even when they are long: an object, and lists that are produced while the client reads them', async () => {
     for (const path of [`${notes}/big`, `${notes}?limit=2`, notes]) {
       const { text } = await get(path, curl);
       expect([isIndented(text), hasManagedFields(text)], path).to.deep.equal([true, false]);

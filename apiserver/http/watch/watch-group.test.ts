@@ -77,13 +77,13 @@ describe('WatchGroups', () => {
     expect(join('e', 'x').group).not.to.equal(other.group);
   });
 
-  it('does not join watchers of a kind to those of an earlier kind with the same name', () => {
+  it('puts watchers of a kind in another group than the watchers of an earlier kind with the same name', () => {
     const { group } = join('a');
     resource = { feed };
     expect(join('b').group).not.to.equal(group);
   });
 
-  it('lets other work run between slices, and continues with the watchers that have waited longest', async () => {
+  it('writes to a group in several turns of the event loop, first to the watchers that have waited longest', async () => {
     for (const name of 'abcdef') join(name);
     costMs = 1;
     change();
@@ -94,7 +94,8 @@ describe('WatchGroups', () => {
     expect(sent.join('')).to.equal('abcd');
     await turn();
     expect(sent.join('')).to.equal('abcdef');
-    // The change during the pass has already reached c to f, but not a and b. The next pass begins after a pause.
+    // The change that was made during the pass has already reached c to f, but not a and b. The next pass begins after
+    // a pause.
     await turn();
     expect(sent.join('')).to.equal('abcdef');
     await clock.advance(6);
@@ -103,7 +104,7 @@ describe('WatchGroups', () => {
     expect(sent.join('')).to.equal('abcdefab');
   });
 
-  it('takes turns with watchers that are alone, however often the group changes', async () => {
+  it('writes to a watcher of another group after at most two passes of a large group', async () => {
     for (const name of 'abcd') join(name);
     join('z', 'x');
     costMs = 2;
@@ -118,7 +119,7 @@ describe('WatchGroups', () => {
     for (const waited of others) expect(waited.length).to.be.at.most(8);
   });
 
-  it('rests as long as a pass has taken, and not at all after a pass of 50 ms', async () => {
+  it('pauses after a pass for as long as the pass took, but not after a pass of 50 ms', async () => {
     join('a');
     costMs = 10;
     change();
@@ -135,7 +136,7 @@ describe('WatchGroups', () => {
     expect(sent).to.have.lengthOf(3);
   });
 
-  it('writes to every watcher after the last change, also when others join and leave during a pass', async () => {
+  it('writes the last change to every watcher, even if watchers join and leave during a pass', async () => {
     let seed = 1;
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
     costMs = 0.5;

@@ -29,9 +29,9 @@ describe('WatchStream', () => {
   let server: Server;
   let url: string;
   let aborting: AbortController;
-  /** How often each entry was compared with a selection, by its key. */
+  /** The number of comparisons of entries with a selection, by the key of the selection. */
   let compared: Map<string, number>;
-  /** The number of comparisons in the present turn of the event loop, and in the turn with the most of them. */
+  /** The number of comparisons in the current turn of the event loop, and in the turn with the most comparisons. */
   let inTurn: number;
   let mostInTurn: number;
 
@@ -108,7 +108,7 @@ describe('WatchStream', () => {
     expect(Object.fromEntries(compared)).to.deep.equal({ '/a': 2, '/b': 2 });
   });
 
-  it('evaluates each of many changes once for all watchers of a group, even if a batch does not reach the last one', async () => {
+  it('evaluates each change once for all watchers of a group, even if there are more changes than one batch has', async () => {
     const watches = await Promise.all(['/last', '/last'].map(watch));
     for (let revision = 11; revision < 6_000; revision += 1) add('ada', revision);
     add('last', 6_000);
@@ -116,7 +116,7 @@ describe('WatchStream', () => {
     expect(compared.get('/last')).to.equal(5_990);
   });
 
-  it('skips many changes that are not selected in several turns of the event loop', async () => {
+  it('takes several turns of the event loop to skip many changes that it does not select', async () => {
     for (let revision = 11; revision < 6_000; revision += 1) add('ada', revision);
     add('last', 6_000);
     expect(await firstChunk(await watch('/last')))

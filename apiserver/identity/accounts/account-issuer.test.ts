@@ -57,7 +57,7 @@ describe('tokens that are signed by the key of service accounts', () => {
     'kubernetes.io': { namespace: 'default', serviceaccount: { name: 'robot', uid: 'u1' }, ...secret, ...change },
   });
 
-  it('name their account', async () => {
+  it('authenticate the user of their service account', async () => {
     expect(await userOf(await sign(claims()))).to.deep.include({
       username: 'system:serviceaccount:default:robot',
       uid: 'u1',
@@ -100,7 +100,7 @@ describe('tokens that are signed by the key of service accounts', () => {
     expect(await userOf(await sign(claims(), privateKey))).to.equal(undefined);
   });
 
-  it('become invalid immediately when they expire, or when the account or the object is deleted or created again', async () => {
+  it('become invalid immediately when they expire, or when their account or bound object is deleted or created again', async () => {
     const ends: readonly (() => unknown)[] = [
       async () => clock.advance(3600_000),
       () => (uids.account = undefined),

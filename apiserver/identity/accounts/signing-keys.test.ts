@@ -58,7 +58,7 @@ describe('the signing keys of service accounts', () => {
     expect(asked).to.equal(2);
   });
 
-  it('verify no tokens once they are deleted from the vault', async () => {
+  it('are replaced by a new key once they are deleted from the vault', async () => {
     const { vault, keys } = setUp();
     const { kid } = await keys.current();
     for (const name of vault.entries('').keys()) await vault.delete(name);

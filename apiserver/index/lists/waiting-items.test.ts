@@ -12,7 +12,7 @@ function sorted(items: readonly Item[]): Item[] {
   return copy;
 }
 
-/** Items whose values are far apart from each other. */
+/** Returns items whose values are not in order. */
 function itemsOf(count: number): Item[] {
   return Array.from({ length: count }, (_, row) => ({ value: `v${(row * 7919) % 1009}`, row }));
 }
@@ -33,7 +33,7 @@ describe('WaitingItems', () => {
     expect(sorted([...returned.flat(), ...rest])).to.deep.equal(sorted(all));
   });
 
-  it('returns the first 256 of 512 items in order, over several calls', () => {
+  it('returns the 256 items that were added first, in order, while 512 items are added', () => {
     const waiting = new WaitingItems(byValue);
     const returned = itemsOf(512).map((item) => waiting.add(item));
     expect(returned.flat()).to.deep.equal(sorted(itemsOf(256)));

@@ -27,13 +27,13 @@ describe('continue token', () => {
     expect(parseContinueToken(text, { ...scope, query: again })).to.deep.equal(position);
   });
 
-  it('causes the error Expired in another epoch', () => {
+  it('is refused with Expired in another epoch', () => {
     const [reason, message] = refusal(formatContinueToken(position, scope), { ...scope, epoch: 'e2' });
     expect(reason).to.equal('Expired');
     expect(message).to.contain('too old to display a consistent list result');
   });
 
-  it('is valid only for its query', () => {
+  it('is refused with BadRequest for another query', () => {
     const query = compileQuery(cache, { sort: [{ field: 'spec.age', direction: 'desc' }] });
     expect(refusal(formatContinueToken(position, scope), { ...scope, query })).to.deep.equal([
       'BadRequest',
@@ -41,7 +41,7 @@ describe('continue token', () => {
     ]);
   });
 
-  it('refuses all other values that a client may send', () => {
+  it('is refused when it has a wrong field, is malformed, or comes from another server', () => {
     const good = JSON.parse(Buffer.from(formatContinueToken(position, scope), 'base64url').toString()) as object;
     const foreign = 'eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJrZXkifQ';
     const wrong = [

@@ -151,7 +151,7 @@ describe('History', () => {
       return { kind, query: compileQuery(kind.cache, byAge), revision };
     }
 
-    it('undoes them in several turns of the event loop; changes made meanwhile do not affect the result', async () => {
+    it('undoes these changes in several turns of the event loop, and ignores changes made meanwhile', async () => {
       const { kind, query, revision } = createBusyCrowd();
       const work = Promise.resolve(kind.history.selectInTurns(query, revision, { count: 3 }));
       kind.put('p2', 999);
@@ -161,7 +161,7 @@ describe('History', () => {
       expect(entries[1]?.revision).to.equal(2);
     });
 
-    it('rejects with Expired when some of them are trimmed meanwhile', async () => {
+    it('rejects with Expired when some of these changes are trimmed meanwhile', async () => {
       const { kind, query, revision } = createBusyCrowd();
       const work = Promise.resolve(kind.history.selectInTurns(query, revision));
       kind.feed.trim(kind.revision);

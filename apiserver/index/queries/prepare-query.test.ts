@@ -41,7 +41,7 @@ const queries: Readonly<Record<string, QueryOptions>> = {
   'a sort by name': { sort: [{ field: 'name', direction: 'desc' }] },
 };
 
-/** Compares the results of a query with those of a new cache with the same entries. */
+/** Expects the same result of a query from this cache and from a new cache with the same entries. */
 function expectSame(cache: KindCache, options: QueryOptions): void {
   const other = createPersonCache();
   other.load([...cache.entries()]);
@@ -84,7 +84,7 @@ describe('prepareQuery', () => {
     });
   }
 
-  it('allows a reader that cannot wait to build the index, and starts again when all objects are replaced [slow]', async () => {
+  it('lets a synchronous reader build the index meanwhile, and starts again when all objects are replaced [slow]', async () => {
     const random = seededRandom(1);
     const cache = crowd(random);
     const options = queries['a label selector'] as QueryOptions;
@@ -107,7 +107,7 @@ describe('prepareQuery', () => {
     expectSame(next, options);
   });
 
-  it('does not prepare the index of a small kind, which its first reader builds', () => {
+  it('prepares nothing for a small kind, whose first reader builds the index', () => {
     const cache = createPersonCache();
     for (let number = 0; number < 2000; number += 1) put(cache, `p${number}`, seededRandom(number));
     const missing = Object.values(queries).map((options) => prepareQuery(cache, compileQuery(cache, options)));

@@ -29,7 +29,7 @@ describe('compileQuery', () => {
     expect(refusal({ sort: [{ field: 'spec.x' }] })).to.equal(`sort field not supported: spec.x (indexed: ${indexed})`);
   });
 
-  it('refuses a literal that is not valid for the index', () => {
+  it('refuses a value in a selector that is not valid for the index', () => {
     expect(refusal({ fieldSelector: requirement('spec.age', 'old') })).to.equal(
       'field selector: bad value for "spec.age": NaN is no age',
     );
@@ -51,7 +51,7 @@ describe('compileQuery', () => {
     expect(fieldOf(cache, 'name')).to.equal('name');
   });
 
-  it('sorts the newest objects first by default, and in the order of the index if the sort has no direction', () => {
+  it('sorts the newest objects first by default, and in the direction of the index if the sort names no direction', () => {
     const cache = createPersonCache();
     const orderOf = (options: QueryOptions) =>
       compileQuery(cache, options).order.map(
@@ -63,7 +63,7 @@ describe('compileQuery', () => {
     ).to.deep.equal(['spec.team desc', 'spec.name asc', 'spec.age desc']);
   });
 
-  it('has the same canonical form for requests with the same requirements, whatever their order', () => {
+  it('returns equal canonical forms for requests with the same requirements in any order', () => {
     const [name, team] = [requirement('spec.name', 'Ada', 'Bob'), requirement('spec.team', 'red')];
     const canonical = (...fieldSelector: Selector): string =>
       compileQuery(createPersonCache(), { fieldSelector }).canonical;

@@ -11,7 +11,7 @@ import { isLongSelection, selectInTurns, selectLong } from './select-in-turns.ts
 
 const size = 6000;
 
-/** Creates persons with one of 60 ages, and with tags. Two thirds have a team, and a tenth share a label. */
+/** Creates persons with one of 100 ages and with tags. Two thirds have a team, and each label is on a tenth of them. */
 function createCrowd(): KindCache {
   const cache = createPersonCache();
   const entries = Array.from({ length: size }, (_, i) => {
@@ -64,25 +64,25 @@ describe('selectLong', () => {
     }
   }
 
-  it('returns the same page as select [slow]', () => expectSame([{ offset: 100, count: 7 }]));
+  it('returns the same page as select for an offset of 100 [slow]', () => expectSame([{ offset: 100, count: 7 }]));
 
-  it('returns the same objects as select for a page of all, of the first, of the last and of no objects [slow]', () =>
+  it('returns the same objects as select for all objects, the first 20, an offset after the last and none [slow]', () =>
     expectSame([{}, { count: 20 }, { offset: size }, { count: 0 }]));
 
-  it('ends at the end of the page when the total is known', async () => {
+  it('visits few objects after the page when the total is known', async () => {
     const { visited, total } = await selectLong(cache, compileQuery(cache, notRed), { offset: 20, count: 20 });
     expect(total).to.equal((size / 3) * 2);
     expect(visited).to.be.within(40, 100);
   });
 
-  it('visits only the candidates of a selective requirement', async () => {
+  it('visits only the objects that meet a selective requirement', async () => {
     const { visited } = await selectLong(cache, compileQuery(cache, { ...others, ...ofOld }));
     expect(visited).to.equal(size / 50);
   });
 });
 
 describe('isLongSelection', () => {
-  it('returns true or false depending on the page, the conditions and the sort keys [slow]', () => {
+  it('returns true only when a query must visit very many objects [slow]', () => {
     const cache = createCrowd();
     const isLong = (options: QueryOptions, count?: number): boolean =>
       isLongSelection(cache, compileQuery(cache, options), count === undefined ? {} : { count });

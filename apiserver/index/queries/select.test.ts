@@ -9,8 +9,8 @@ import { select } from './select.ts';
 const size = 20_000;
 
 /**
- * Creates persons with one of 100 ages, and one of two teams (the first half red). A tenth share a label, and every
- * 40th has tags.
+ * Creates persons with one of 100 ages, and one of two teams (the first half red). Each label is on a tenth of the
+ * persons, and every 40th person has tags.
  */
 function createCrowd(): KindCache {
   const cache = createPersonCache();
@@ -50,20 +50,20 @@ describe('the objects that select visits', () => {
     }
   });
 
-  it('are found by rank through a multi-valued index, with objects without a value last', () => {
+  it('are only the objects of the page for a sort by a multi-valued index; objects without a value are last', () => {
     const sort = [{ field: 'spec.tags', direction: 'desc' as const }];
     const { entries, visited } = run({ sort }, { offset: 498, count: 4 });
     expect(entries.map((entry) => entry.name)).to.deep.equal(['p19920', 'p19960', 'p00001', 'p00002']);
     expect(visited).to.equal(4);
   });
 
-  it('are only the objects that have the page’s value of the first key when there are several keys', () => {
+  it('are only the objects with the page’s value of the first sort key when there are several sort keys', () => {
     const { entries, visited } = run({ sort: [{ field: 'spec.age' }, { field: 'name', direction: 'desc' }] }, half);
     expect(entries[0]?.name).to.equal('p19950');
     expect(visited).to.be.at.most(400);
   });
 
-  it('are only the matches when a selector is selective', () => {
+  it('are only the matching objects when a selector matches few objects', () => {
     const { total, visited } = run(field('spec.age', '42'), { count: 20 });
     expect([total, visited]).to.deep.equal([200, 200]);
   });
@@ -79,7 +79,7 @@ describe('the objects that select visits', () => {
     expect([selected.total, selected.visited]).to.deep.equal([100, 200]);
   });
 
-  it('are none when no object meets one of the requirements', () => {
+  it('are none when one of the requirements matches no object', () => {
     expect(
       run({ ...field('spec.team', 'blue'), labelSelector: [{ key: 'app', operator: 'exists', values: [] }] }),
     ).to.deep.equal({
@@ -89,7 +89,7 @@ describe('the objects that select visits', () => {
     });
   });
 
-  it('end at the end of the page for a single requirement, because the index counts its matches by rank', () => {
+  it('are hardly more than the page for a single requirement, because the index knows the number of matches', () => {
     const ofLabel = run({ labelSelector: [{ key: 'app', operator: 'in', values: ['a3'] }] }, { count: 20 });
     expect(ofLabel.total).to.equal(size / 10);
     expect(ofLabel.visited).to.be.at.most(400);
@@ -98,14 +98,14 @@ describe('the objects that select visits', () => {
     expect(complement.visited).to.be.at.most(40);
   });
 
-  it('are only the matches of `notin` and `exists` when these are few', () => {
+  it('are only the matching objects for `notin` and `exists` when these match few objects', () => {
     const others = run({ fieldSelector: [{ key: 'spec.team', operator: 'notin', values: ['red', 'green'] }] });
     expect([others.total, others.visited]).to.deep.equal([0, 0]);
     const tagged = run({ fieldSelector: [{ key: 'spec.tags', operator: 'exists', values: [] }] });
     expect([tagged.total, tagged.visited]).to.deep.equal([500, 500]);
   });
 
-  it('are not the whole kind when the matches are few, even if they are last in the order', () => {
+  it('are only the matching objects when these are few, even if they are last in the order', () => {
     const { entries, visited } = run(
       { ...field('spec.age', '0'), sort: [{ field: 'name', direction: 'desc' }] },
       { offset: 190, count: 10 },

@@ -72,7 +72,7 @@ describe('Compactor', () => {
     expect(trimmed, 'a further group of 256 would leave fewer than 1,000').to.deep.equal([1024]);
   });
 
-  it('applies the limit of bytes immediately, and before the limits of age and of number', async () => {
+  it('applies the limit of bytes immediately, even if the minimum age and number of changes are not reached', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 300; revision += 1) compactor.record(revision, 5);
     // The first compaction started when the limit was exceeded; the second one handles the changes that came meanwhile.
@@ -100,7 +100,7 @@ describe('Compactor', () => {
     expect(compacted).to.deep.equal([9, 9, 9]);
   });
 
-  it('runs periodically until stop', async () => {
+  it('runs periodically until it is stopped', async () => {
     const { clock, compactor, trimmed } = setup({});
     compactor.start();
     compactor.record(1, 1);

@@ -28,7 +28,7 @@ function packed(
   return packer.pack();
 }
 
-/** Returns the entry that a part has for the revision of this entry, copied into separate memory. */
+/** Returns the entry that `part` has for the revision of an entry, in slabs of its own. */
 function unpacked(part: KeptPart, { revision, bytes }: Entry): Entry {
   return part.entryAt(inBounds(part.find(revision)), bytes, new Slabs());
 }

@@ -32,12 +32,12 @@ function thing(more: object = {}): ApiObject & { readonly spec: object } {
 }
 
 describe('convertObject', () => {
-  it('changes apiVersion, sets defaults, and removes fields that the schema does not have, when the model has no function', () => {
+  it('changes apiVersion, sets defaults and removes unknown fields when the model has no conversion function', () => {
     const converted = convertObject(thing({ old: 1 }), rules, undefined);
     expect(converted).to.deep.equal({ ...thing({ unit: 'mm' }), apiVersion: 'things.example.com/v2' });
   });
 
-  it('passes a frozen object to the function, and copies the result', () => {
+  it('passes a frozen object to the conversion function, and copies the result', () => {
     const spec = { size: 1 };
     const converted = convertObject(thing(), rules, (object) => {
       expect([Object.isFrozen(object), Object.isFrozen(object.metadata.labels)]).to.deep.equal([true, true]);
@@ -47,7 +47,7 @@ describe('convertObject', () => {
     expect(converted).to.deep.include({ spec: { size: 1, unit: 'mm' }, metadata: thing().metadata });
   });
 
-  it('uses only labels and annotations of the returned metadata', () => {
+  it('uses only labels and annotations of the metadata that the conversion function returns', () => {
     const metadata = { labels: { team: 'blue' }, annotations: { 'a.b/c': 'd' }, finalizers: [], version: 9 };
     const converted = convertObject(thing(), rules, () => ({ metadata }));
     const { labels, annotations } = metadata;

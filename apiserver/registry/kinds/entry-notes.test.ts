@@ -33,7 +33,7 @@ function changeOf(note: Uint8Array | undefined): Change {
   return { op: 'create', key, kind: 1, revision, data: encodeObject(person), ...(note && { note }) };
 }
 
-/** All fields of an entry. */
+/** Returns all fields of an entry. */
 function fieldsOf({
   key,
   name,
@@ -49,7 +49,7 @@ function fieldsOf({
 }
 
 describe('a note', () => {
-  it('gives another process the same entry that parsing the object gives', () => {
+  it('lets another process create the same entry as from the parsed object', () => {
     const note = new EntryNotes(fingerprint).write(person, values);
     const slabs = new Slabs();
     const entry = new EntryNotes(fingerprint).read(changeOf(note), slabs);

@@ -36,8 +36,8 @@ interface Write {
 }
 
 /**
- * A step that saves the values. The process is killed before the call of the store with the number `killedAt`;
- * Infinity: never.
+ * A step that saves the values. `killedAt` is the number of the call of the store before which the process is killed;
+ * Infinity when it is not killed.
  */
 interface Save {
   readonly step: 'save';

@@ -140,7 +140,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.have.length(3);
   });
 
-  it('registers all versions of a kind together, and refuses a single one', () => {
+  it('refuses a further version of a registered kind, because all versions must be registered together', () => {
     manager.register(Person, undefined, plugin);
     expect(() => manager.register(model({ version: 'v1', singular: 'person' }), undefined, plugin)).to.throw(
       ModelError,
@@ -160,7 +160,7 @@ describe('SchemeManager', () => {
     expect([manager.lookup(gvk), manager.lookup(v1), manager.list()]).to.deep.equal([undefined, undefined, []]);
   });
 
-  it('checks the rules for names: reserved groups are the service’s own [spec 2.1-group-service]', () => {
+  it('refuses a reserved group for a plugin, and accepts it for the service [spec 2.1-group-service]', () => {
     const reserved = model({ group: 'homeostat.internal' });
     expect(() => manager.register(reserved, undefined, plugin)).to.throw(ModelError, 'group');
     expect(manager.register(reserved).owner).to.equal('service');

@@ -22,8 +22,8 @@ function stepsOf(...parameters: Parameters<typeof decodeSteps>): number {
 }
 
 /**
- * Expects the result of JSON.parse, or an error where JSON.parse throws one. JSON.stringify compares the order of the
- * fields as well.
+ * Expects the result of JSON.parse, or an error where JSON.parse throws one. The texts of JSON.stringify are compared
+ * because they show the order of the fields.
  */
 function expectSame(text: string, most: number): void {
   const expected = outcomeOf(() => JSON.parse(text));
@@ -87,7 +87,7 @@ describe('JSON that is parsed in steps', () => {
     expect(Object.isFrozen(allSteps(decodeSteps(Buffer.from(text))))).to.equal(false);
   });
 
-  it('takes a step for each 16 KB', () => {
+  it('is parsed in steps of about 16 KB', () => {
     const text = Buffer.from(JSON.stringify({ a: Array.from({ length: 100_000 }, () => []), b: { c: 'x' } }));
     const count = stepsOf(text);
     expect(count).to.be.within(text.length / (17 * 1024), text.length / (12 * 1024) + 10);

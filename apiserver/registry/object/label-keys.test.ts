@@ -4,7 +4,7 @@ import type { Writer } from './label-keys.ts';
 
 const serviceDomain = 'svc.example.net';
 
-/** Returns the messages about refused keys. */
+/** Returns the keys that are refused. */
 function refused(
   writer: Writer,
   next: Record<string, string> | undefined,
@@ -16,13 +16,13 @@ function refused(
 describe('label keys', () => {
   const all = { plain: 'a', 'example.com/x': 'a', 'svc.example.net/x': 'a', 'sub.svc.example.net/x': 'a' };
 
-  it('are refused for plugins when they have no prefix, and are allowed only for the service when they have its prefix', () => {
+  it('are refused for plugins without a prefix, and for users and plugins when their prefix is the service domain', () => {
     expect(refused('service', all)).to.deep.equal([]);
     expect(refused('user', all)).to.deep.equal(['svc.example.net/x', 'sub.svc.example.net/x']);
     expect(refused('plugin', all)).to.deep.equal(['plain', 'svc.example.net/x', 'sub.svc.example.net/x']);
   });
 
-  it('are allowed when their prefix ends like the service domain, but is not below it', () => {
+  it('are allowed when their prefix only ends with the same letters as the service domain', () => {
     expect(
       refused('plugin', { 'mysvc.example.net/x': 'a', 'example.net/x': 'a', 'net/svc.example.net': 'a' }),
     ).to.deep.equal([]);
@@ -39,7 +39,7 @@ describe('label keys', () => {
     expect(refused('plugin', { toString: 'a' }, {})).to.deep.equal(['toString']);
   });
 
-  it('are all reported with the field metadata.labels, up to a hundred of them', () => {
+  it('are reported with the field metadata.labels, at most a hundred of them', () => {
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`k${index}`, 'a']));
     const causes = labelKeyCauses(many, undefined, { writer: 'plugin', serviceDomain });
     expect(causes).to.have.length(100);

@@ -25,7 +25,7 @@ describe('object codec', () => {
     });
   });
 
-  it('inserts resourceVersion at its position even when the object contains similar text', () => {
+  it('inserts resourceVersion into metadata even when the object contains similar text', () => {
     const tricky = person({ text: '"metadata":{"resourceVersion":"1"', metadata: { a: 'ü€😀' } });
     const served = decodeObject<typeof tricky>(withRevision(encodeObject(tricky), 9));
     expect(served.metadata.resourceVersion).to.equal('9');
@@ -39,7 +39,7 @@ describe('object codec', () => {
     );
   });
 
-  it('writes a large object in steps, with the same bytes', () => {
+  it('encodes an object in steps to the same bytes as in one step', () => {
     const { metadata, ...rest } = person({ text: 'ü€😀', list: [1, { a: null }], none: undefined });
     const managedFields = [{ manager: 'a', operation: 'Apply' as const, apiVersion: 'v1', fieldsV1: { 'f:spec': {} } }];
     for (const object of [
@@ -56,7 +56,7 @@ describe('object codec', () => {
     expect(served.buffer.byteLength).to.equal(served.length);
   });
 
-  it('serves an object that is stored in another version with the apiVersion of its kind, which may be longer or shorter', () => {
+  it('serves an object with the requested apiVersion, which may be longer or shorter than the stored apiVersion', () => {
     const stored = encodeObject(person({ name: 'Ann' }));
     for (const apiVersion of ['people.example.com/v1alpha1', 'v1']) {
       const object = decodeObject(Buffer.from(inVersion(stored, apiVersion)));

@@ -4,7 +4,7 @@ import { notReady } from '../kinds/resource.ts';
 import { storeUnavailable } from './resource-errors.ts';
 
 describe('a write that failed in the store', () => {
-  it('becomes a 503 when nothing is stored, and a 504 with a message about the unknown outcome when it is unknown', () => {
+  it('becomes a 503 when nothing is stored, and a 504 when it is unknown whether the write is stored', () => {
     const refused = storeUnavailable(new StoreError('io', 'inner text'));
     const unknown = storeUnavailable(new StoreError('unknown', 'inner text'));
     expect([refused.code, refused.reason, unknown.code, unknown.reason]).to.deep.equal([
@@ -22,7 +22,7 @@ describe('a write that failed in the store', () => {
 });
 
 describe('a kind that is being indexed', () => {
-  it('has the name that Kubernetes uses: in the core group, only the plural', () => {
+  it('is named in the error as Kubernetes names it, in the core group only by its plural', () => {
     const [ofCore, ofGroup] = ['', 'a.example.com'].map((group) => notReady({ group, plural: 'things' }).message);
     expect([ofCore, ofGroup]).to.deep.equal([
       'things is being indexed; try again',

@@ -19,7 +19,7 @@ describe('KeyedMutex', () => {
     expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('does not block other keys, and forgets a key once no work holds it', async () => {
+  it('does not block work for other keys, and removes a key when its work has ended', async () => {
     const mutex = new KeyedMutex();
     let release = (): void => undefined;
     const held = mutex.run('held', () => new Promise<void>((resolve) => (release = resolve)));

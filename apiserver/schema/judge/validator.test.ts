@@ -168,7 +168,7 @@ describe('a validator', () => {
     });
   }
 
-  it('refuses a value when its validation was stopped inside a not', () => {
+  it('refuses a value whose validation reaches the maximum work inside `not`', () => {
     const list: JsonSchema = { type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } };
     const validator = validatorOf({ not: list });
     expect(validator.violations(times(20_000, () => 99))).to.have.length(1);

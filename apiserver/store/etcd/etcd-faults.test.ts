@@ -51,7 +51,7 @@ async function expectAcknowledged(store: Store, acknowledged: readonly string[])
   expect(new Set(found).size).to.equal(found.length);
 }
 
-describe('etcd store, with faults between it and a member', () => {
+describe('etcd store, with faults of the connection to a member', () => {
   const etcd = EtcdTestCluster.use({ size: 1 });
   let proxy: FaultProxy;
   let prefix: string;
@@ -215,7 +215,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
     await expectAcknowledged(store, writing.acknowledged);
   });
 
-  it('refuses reads and writes while there is no majority of members, names this reason when it is opened, and continues once there is a majority', async () => {
+  it('refuses reads and writes while a majority of the members is down, and continues once a majority runs again', async () => {
     const { cluster } = etcd;
     const url = etcd.freshUrl();
     const store = await etcd.open(url, { clock: hurriedClock });

@@ -71,7 +71,7 @@ describe('an etcd store that is opened', () => {
     expect(await all()).to.equal(before);
   });
 
-  it('is refused when a newer program has upgraded the database, as are writes of an open store', async () => {
+  it('is refused, and refuses its writes, when a newer program has upgraded the database', async () => {
     const url = etcd.freshUrl();
     const store = await etcd.open(url);
     const { prefix } = parseEtcdUrl(url, {});

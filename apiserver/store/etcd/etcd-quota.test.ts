@@ -77,7 +77,7 @@ describe('a write of an etcd store that exceeds the quota', () => {
     expect(await names()).to.deep.equal(['before', 'b', 'c'].map((name) => key(name)));
   });
 
-  it('is acknowledged when it is a compaction that is stored', async () => {
+  it('is acknowledged when it is a compaction and is stored', async () => {
     exceed('"compactRevision":1', (forward) => forward());
     expect(await store.compact(1, 10)).to.equal(1);
     expect(await rejectionOf(store.changes(0, 1))).to.have.property('name', 'CompactedError');

@@ -23,7 +23,7 @@ describe('EtcdTurns', () => {
     turns.see({ epoch: 'e', revision, commit: `c${revision}`, turns: ids });
   };
 
-  /** Starts to wait. Returns a function that returns the result of the wait; undefined while it has not ended. */
+  /** Starts to wait. Returns a function that returns the result of the wait; undefined while the wait has not ended. */
   const waiting = (): (() => Promise<boolean | undefined>) => {
     let result: boolean | undefined;
     void turns.wait().then((hasWaited) => (result = hasWaited));
@@ -33,7 +33,7 @@ describe('EtcdTurns', () => {
     };
   };
 
-  it('lets a store write immediately when no write of it has failed because of another store', async () => {
+  it('lets a store write immediately when none of its writes has failed because of another store', async () => {
     see('other', 'me');
     expect(await turns.wait()).to.equal(false);
   });
