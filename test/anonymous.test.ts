@@ -35,7 +35,7 @@ describe('a server that accepts requests without a credential', () => {
   const withdraw = async (): Promise<unknown> =>
     server.request('DELETE', `${rbac}/clusterrolebindings/open-data`, { headers });
 
-  it('allows such requests only what roles allow the user system:anonymous or its group', async () => {
+  it('allows a request without a credential only what roles allow system:anonymous or its group', async () => {
     expect((await server.get('/version')).status).to.equal(200);
     const { status, body } = await server.get(namespaces);
     expect(status).to.equal(403);

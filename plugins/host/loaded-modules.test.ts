@@ -61,7 +61,7 @@ describe('homeostat loads [spec experience-loads]', () => {
       );
     });
 
-  it('each module once, from the bundles that plugins get by the names of the packages [slow]', async () => {
+  it('only bundles of its packages, also for a plugin that imports the packages by their names [slow]', async () => {
     const plugin = join(folder, 'plugin');
     await mkdir(plugin);
     await writeFile(join(plugin, 'plugin.yaml'), 'name: demo\nversion: 1.0.0\nmain: index.js\n');

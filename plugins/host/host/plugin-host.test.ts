@@ -44,7 +44,7 @@ describe('the plugin host', () => {
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });
 
-  /** Adds a plugin without a folder; `dependencies` maps names of plugins to version ranges. */
+  /** Adds a plugin without a folder; `dependencies` are names of plugins. */
   function add(name: string, plugin: Plugin, dependencies: readonly string[] = []): void {
     host.add(sourceNeeding(name, plugin, dependencies));
   }
@@ -139,11 +139,11 @@ describe('the plugin host', () => {
     });
   });
 
-  describe('fails only the plugins concerned, for', () => {
+  describe('fails only a faulty plugin and its dependents, for', () => {
     const Good = widgetModel({ kind: 'Good' });
     const good = definePlugin({ models: [Good] });
 
-    /** Checks that the good plugin works, and that the bad plugin left no kinds behind. */
+    /** Expects that the good plugin works, and that the bad plugin has no registered kinds. */
     async function expectContained(reason: string): Promise<void> {
       expect(phases()).to.deep.equal({ bad: 'Failed', good: 'Started' });
       expect(reasonOf('bad')).to.include(reason);
@@ -181,7 +181,7 @@ describe('the plugin host', () => {
       await expectContained('loading its module has not ended within 30 s');
     });
 
-    it('a main file that is missing, or outside of the plugin folder', async () => {
+    it('a main file that does not exist', async () => {
       await host.addFolder(await makePlugin('bad', '', { 'plugin.yaml': 'name: bad\nversion: 1.0.0\nmain: x.js\n' }));
       add('good', good);
       await host.start();
@@ -236,7 +236,7 @@ describe('the plugin host', () => {
       });
     }
 
-    it('a start that never ends, and changes that it makes after the timeout', async () => {
+    it('a start that never ends; a kind that it registers after the timeout is refused', async () => {
       const Widget = widgetModel();
       let late = async (): Promise<void> => undefined;
       const errors: unknown[] = [];
@@ -262,7 +262,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Good']);
     });
 
-    it('a failure after start; the host calls the plugin’s stop, and aborts its signal', async () => {
+    it('a failure after start; the host aborts the signal of the plugin, and calls its stop method', async () => {
       const calls: string[] = [];
       add('good', good);
       add('bad', {
@@ -417,7 +417,7 @@ describe('the plugin host', () => {
       expect(isAborted()).to.equal(true);
     });
 
-    it('calls stop once when a start ends after its timeout', async () => {
+    it('calls stop once when a start ends only after the host has stopped', async () => {
       const calls: string[] = [];
       let open = (): void => undefined;
       const gate = new Promise<void>((resolve) => (open = resolve));
@@ -439,7 +439,7 @@ describe('the plugin host', () => {
       expect(calls).to.deep.equal(['start', 'started', 'stop']);
     });
 
-    it('before the start leaves all plugins Stopped, even those that depend on each other', async () => {
+    it('leaves all plugins Stopped when the host was never started, even plugins that depend on each other', async () => {
       add('a', {}, ['b']);
       add('b', {}, ['a']);
       await host.stop();

@@ -15,7 +15,7 @@ const secret = 'the-secret-of-the-operator';
 function requireNpm(context: Mocha.Context): void {
   const version = execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim();
   if (semver.gte(version, '11.14.0')) return;
-  context.skipBecause(`hostile archives need npm 11.14.0 or newer, not ${version}: npm install -g npm@11`);
+  context.skipBecause(`this test needs npm 11.14.0 or newer, not ${version}: npm install -g npm@11`);
 }
 
 describe('homeostat plugin install of a hostile archive', () => {
@@ -122,7 +122,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       });
     }
 
-    it('a plugin folder that is installed', async () => {
+    it('the plugin folder that is installed', async () => {
       const source = await makeFolder({ ...pluginFiles({ helper: '1' }), '.npmrc': hostileSettings() });
       archive = source;
       expect(await install({ cwd: source })).to.include({ code: 0, stderr: '' });
@@ -214,7 +214,7 @@ describe('homeostat plugin install of a hostile archive', () => {
 
     beforeEach(() => registry.add({ manifest: { name: 'helper', version: '1.1.0' }, files: { 'index.js': '' } }));
 
-    it('in the versions of the npm-shrinkwrap.json of the plugin, but from the configured registry, not from the sources in that file', async () => {
+    it('in the versions of its npm-shrinkwrap.json, but from the configured registry and not from the URLs in that file', async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'npm-shrinkwrap.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });

@@ -68,7 +68,7 @@ describe('installPlugin refuses, before it runs npm,', () => {
 
   const again = ['package/dist/index.js', 'other/dist/index.js', 'package/dist/./index.js', 'package/dist/INDEX.js'];
   for (const second of again) {
-    it(`an archive with two entries of one path: dist/index.js and ${second}`, async () => {
+    it(`an archive with two entries for the same path: dist/index.js and ${second}`, async () => {
       const entries = Object.entries(pluginFiles()).map(([path, content]) => tarEntry(`package/${path}`, { content }));
       const content = tarball(...entries, tarEntry(second, { content: 'export default 1;' }));
       expect(await refusal(content)).to.include(`${second}: exists twice`);

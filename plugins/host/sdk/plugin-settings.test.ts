@@ -65,7 +65,7 @@ describe('the settings of a plugin', () => {
 
   type Start = (context: PluginContext<MailSettings>) => unknown;
 
-  /** Adds a plugin that keeps its settings interface in `given`. */
+  /** Adds a plugin that appends its settings interface to `given` at each start. */
   function add(name: string, settings: object | null = mailSettings, start: Start = () => undefined): void {
     const plugin = definePlugin<MailSettings>({
       start: (context) => {

@@ -8,7 +8,7 @@ const Widget = widgetModel();
 const Part = widgetModel({ kind: 'Part' });
 
 describe('startTestServer', () => {
-  it('runs models and controllers against a real server until they have no work', async () => {
+  it('serves the models, and runs the controllers until they have no work', async () => {
     const server = await startTestServer({
       models: [Widget],
       controllers: [
@@ -43,7 +43,7 @@ describe('startTestServer', () => {
     await server.stop();
   });
 
-  it('runs delayed keys by the clock in its options', async () => {
+  it('runs a delayed key when the clock of the options reaches its time', async () => {
     const clock = new FakeClock();
     const runs: number[] = [];
     const server = await startTestServer({

@@ -21,7 +21,7 @@ describe('LineOutput', () => {
     await removeFolders();
   });
 
-  /** Reads the present content of the pipe. */
+  /** Returns what the pipe contains now, and removes it from the pipe. */
   function read(): string {
     const buffer = Buffer.alloc(1024 * 1024);
     return buffer.toString('utf8', 0, readSync(pipe, buffer));
@@ -57,7 +57,7 @@ describe('LineOutput', () => {
     expect(read()).to.equal('after\n');
   });
 
-  it('waits again for the reader after it has read', () => {
+  it('waits for the reader again after the reader has emptied the pipe', () => {
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     read();
     output.write('after\n');
