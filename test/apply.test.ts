@@ -240,7 +240,7 @@ describe('managedFields of other writes', () => {
     ]);
   });
 
-  it('have the fields that an update changes, and stay equal when an update changes nothing', async () => {
+  it('list the fields that an update changes, and do not change when an update changes nothing', async () => {
     await server.post(`${persons}?fieldManager=a`, person('bob', { age: 1 }, { labels: { l: '1' } }));
     await clock.advance(1000);
     const changed = await server.put(`${bob}?fieldManager=b`, person('bob', { age: 2 }));

@@ -433,7 +433,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(greedy?.['reason']).to.include('group: x.homeostat.internal is reserved').and.not.include('was loaded');
   });
 
-  it('prints commands to try on stderr, with --hints', async () => {
+  it('prints commands to try on stderr when --hints is set', async () => {
     const fixture = new URL('./widget.fixture.js', import.meta.url).href;
     const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
     const command = serve('--hints', '--plugin', await makePlugin('widgets', main));

@@ -84,7 +84,7 @@ describe('installPlugin refuses, before it runs npm,', () => {
     tarball: 'helper.tgz',
   };
   for (const [what, range] of Object.entries(notOfTheRegistry)) {
-    it(`a dependency that is a ${what}`, async () => {
+    it(`a dependency whose source is a ${what}, not the registry`, async () => {
       const message = `package.json: dependencies: helper: "${range}" is not a range of versions of the registry`;
       expect(await refusal(npmTarball(pluginFiles({ helper: range })))).to.include(message);
     });

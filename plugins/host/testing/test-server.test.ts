@@ -111,8 +111,8 @@ describe('startTestServer', () => {
   });
 
   it('leaves no handles or timers behind after its stop', async () => {
-    // The resources are read one turn of the event loop later. Then mocha has set the timer of the test, and the timer
-    // of `eventually` has been removed.
+    // The resources are read one turn of the event loop later. By then, mocha has set the timer of the test, and
+    // `eventually` has removed its timer.
     const resources = async (): Promise<string> => {
       await new Promise((resolve) => setImmediate(resolve));
       return process.getActiveResourcesInfo().toSorted().join();

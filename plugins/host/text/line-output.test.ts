@@ -38,7 +38,7 @@ describe('LineOutput', () => {
     expect(performance.now() - begun).to.be.below(2_000);
   });
 
-  it('continues on a new line after a truncated line when the pipe is read', () => {
+  it('continues on a new line after a truncated line, once the reader has emptied the pipe', () => {
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     const before = read();
     expect(before.endsWith('\n'), 'the last line is truncated').to.equal(false);
