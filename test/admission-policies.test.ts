@@ -320,7 +320,7 @@ describe('admission policies [compat policies]', () => {
       "undefined field 'other'",
     ],
   ];
-  it('with a mistake are refused with 422 when a client writes them [spec operators-policy-mistakes]', async () => {
+  it('are refused with 422 when they have a mistake [spec operators-policy-mistakes]', async () => {
     for (const [what, spec, message] of mistakes) {
       const { status, body } = await server.post(policies, policy(spec));
       expect([what, status]).to.deep.equal([what, 422]);
@@ -328,7 +328,7 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
-  it('with several mistakes are refused with all mistakes in the same order as in Kubernetes [spec operators-policy-mistakes]', async () => {
+  it('are refused with all their mistakes, in the same order as in Kubernetes [spec operators-policy-mistakes]', async () => {
     const spec = {
       failurePolicy: 'Odd',
       matchConditions: [{ name: 'a', expression: 'object.x >' }],

@@ -154,7 +154,7 @@ describe('bodies of requests in progress', () => {
     expect((await server.post(persons, large('after'))).status).to.equal(201);
   });
 
-  it('that are refused get 503 as the response, even when the client sends Connection: close', async () => {
+  it('get the response 503 when they are refused, even when the client sends Connection: close', async () => {
     for (let index = 0; index < tooMany; index += 1) open(persons, `Content-Length: ${3 * MiB}`);
     await eventually(async () => (await inFlight()) === tooMany - 1);
     const headers = `Host: localhost\r\nConnection: close\r\nContent-Length: ${2 * MiB}`;

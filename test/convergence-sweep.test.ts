@@ -81,7 +81,7 @@ describe('checkConvergence, for controllers that fail permanently even without f
       },
     });
 
-  it('rejects', async () => {
+  it('rejects, and names the keys that still fail', async () => {
     const error = await failureOf({ controllers: [failing(() => new Error('no cards left'))], scenario: arrive });
     expect(error.message).to.match(
       /^the run without faults ended with permanent failures\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,

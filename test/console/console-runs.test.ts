@@ -85,7 +85,7 @@ describe('runs of controllers in the console [slow]', function () {
     await card.getByText('Sick: as it is').first().waitFor();
   });
 
-  it('are shown beside a tree of the objects that an object owns, which is updated live and has at most 500 objects', async () => {
+  it('have a page with a tree of the objects that an object owns; the tree is live, and has at most 500 objects', async () => {
     await create('many', { trees: 1100 });
     await create('tail', { trees: 1 });
     await server.settle();

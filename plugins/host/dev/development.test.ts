@@ -144,7 +144,7 @@ describe('Development', () => {
     expect(lines.at(-1)).to.equal('shop 1.0.0 is Started');
   });
 
-  it('keeps the previous version while the new version cannot be loaded, and starts the next version that can be', async () => {
+  it('keeps the previous version while the new version cannot be loaded, and starts a later version that can be loaded', async () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('dist/word.js', 'export const word = nothing;');
@@ -230,7 +230,7 @@ describe('Development', () => {
     'node_modules/typescript/tsc.js': compiler,
   };
 
-  it('serves an earlier build, and reports this, while the sources have compile errors at the start [slow]', async () => {
+  it('serves an earlier build, and reports this, when the sources have compile errors at the start [slow]', async () => {
     await develop({ ...typeScript, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
       'there are errors: dist/index.js of an earlier build is served until they are corrected',
@@ -249,7 +249,7 @@ describe('Development', () => {
     expect(host.statuses()).to.have.nested.property('[0].phase', 'Failed');
   });
 
-  it("compiles a plugin with the TypeScript in the plugin's node_modules, and reloads it only without errors [slow]", async () => {
+  it("compiles a plugin with the TypeScript in the plugin's node_modules, and does not reload it while there are errors [slow]", async () => {
     await develop({ ...typeScript, 'index.ts': mainOf("size: { type: 'string' }") });
     await write('index.ts', 'a mistake');
     await told('there are errors: nothing is reloaded');

@@ -238,7 +238,7 @@ describe('the extension points of plugins', () => {
     expect(called).to.equal(1);
   });
 
-  it('of an optional dependency may be declared after other plugins have contributed to them', async () => {
+  it('can be declared by an optional dependency after other plugins have contributed to them', async () => {
     addMenu();
     add('shop', offering('a'), ['menu?']);
     await host.start();
@@ -248,7 +248,7 @@ describe('the extension points of plugins', () => {
     expect(labels()).to.equal('shop:a');
   });
 
-  it('of an optional dependency drop contributions that break the schema, with an error in the contributor’s log', async () => {
+  it('drop contributions to an optional dependency that break the schema, with an error in the contributor’s log', async () => {
     addMenu(strictItems);
     add(
       'shop',

@@ -139,7 +139,7 @@ describe('the plugin host', () => {
     });
   });
 
-  describe('fails only a faulty plugin and its dependents, for', () => {
+  describe('failing', () => {
     const Good = widgetModel({ kind: 'Good' });
     const good = definePlugin({ models: [Good] });
 
@@ -163,7 +163,7 @@ describe('the plugin host', () => {
       ],
       ['a module that exports no plugin', 'export default { begin() {} };', '"begin" is unknown'],
     ] as const) {
-      it(what, async () => {
+      it(`fails only the plugin with ${what}`, async () => {
         await host.addFolder(await makePlugin('bad', main));
         add('good', good);
         await host.start();
@@ -171,7 +171,7 @@ describe('the plugin host', () => {
       });
     }
 
-    it('a module whose top level never ends', async () => {
+    it('fails only the plugin when its module is not loaded within 30 s', async () => {
       await host.addFolder(await makePlugin('bad', 'setInterval(() => {}, 1e6).unref(); await new Promise(() => {});'));
       add('good', good);
       const started = host.start();
@@ -181,7 +181,7 @@ describe('the plugin host', () => {
       await expectContained('loading its module has not ended within 30 s');
     });
 
-    it('a main file that does not exist', async () => {
+    it('fails only the plugin when its main file does not exist', async () => {
       await host.addFolder(await makePlugin('bad', '', { 'plugin.yaml': 'name: bad\nversion: 1.0.0\nmain: x.js\n' }));
       add('good', good);
       await host.start();
@@ -226,7 +226,7 @@ describe('the plugin host', () => {
         'in the constructor',
       ],
     ] as const) {
-      it(what, async () => {
+      it(`fails only the plugin with ${what}`, async () => {
         await storeWidget(server);
         add('good', good);
         add('bad', plugin);
@@ -236,7 +236,7 @@ describe('the plugin host', () => {
       });
     }
 
-    it('a start that never ends; a kind that it registers after the timeout is refused', async () => {
+    it('fails only the plugin when its start has not ended within 30 s, and refuses kinds that it registers later', async () => {
       const Widget = widgetModel();
       let late = async (): Promise<void> => undefined;
       const errors: unknown[] = [];
@@ -262,7 +262,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Good']);
     });
 
-    it('a failure after start; the host aborts the signal of the plugin, and calls its stop method', async () => {
+    it('fails the plugin when an index fails after its start, aborts its signal, and calls its stop method', async () => {
       const calls: string[] = [];
       add('good', good);
       add('bad', {
@@ -278,7 +278,7 @@ describe('the plugin host', () => {
       expect(calls).to.deep.equal(['abort', 'stop']);
     });
 
-    it('a dependency that failed: of the other plugins, only its dependents fail', async () => {
+    it('fails the dependents of a failed plugin, and no other plugins', async () => {
       add('bad', { start: rejecting('no') });
       add('dependent', { models: [widgetModel()] }, ['bad']);
       add('further', {}, ['dependent']);
@@ -289,7 +289,7 @@ describe('the plugin host', () => {
       expect(reasonOf('further')).to.equal('needs plugin "dependent", which is Failed');
     });
 
-    it('a cycle of dependencies', async () => {
+    it('fails only the plugins of a cycle of dependencies', async () => {
       add('a', {}, ['b']);
       add('b', {}, ['a']);
       add('good', good);
@@ -297,7 +297,7 @@ describe('the plugin host', () => {
       expect(phases()).to.deep.equal({ a: 'Failed', b: 'Failed', good: 'Started' });
     });
 
-    it('a name that another plugin has, a missing folder, and an invalid manifest', async () => {
+    it('fails a plugin with the name of another plugin, without a folder, or with an invalid manifest', async () => {
       await host.addFolder(await makePlugin('good', 'export default {};'));
       add('good', good);
       await host.addFolder('/nowhere/at-all');

@@ -47,7 +47,7 @@ describe('a fleet of plugins', () => {
   const phases = (): Readonly<Record<string, string>> =>
     Object.fromEntries(fleet.instances.map(({ manifest, state }) => [manifest.name, state.phase]));
 
-  it('does not start a plugin whose dependency is to stop, and still waits for its other dependents to stop', async () => {
+  it('does not start a plugin while its dependency waits to stop until other dependents have stopped', async () => {
     const gate = createGate();
     add('base');
     add('slow', { stop: async () => gate.opened }, ['base']);

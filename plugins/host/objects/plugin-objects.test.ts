@@ -368,7 +368,7 @@ describe('plugins as objects', () => {
     expect((await object('b')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
   });
 
-  it('of a removed plugin stay with the reason NotInstalled until a client deletes them', async () => {
+  it('stay after their plugin is removed, with the reason NotInstalled, until a client deletes them', async () => {
     add('a');
     await started();
     await host.stop();

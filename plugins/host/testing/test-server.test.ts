@@ -24,7 +24,7 @@ describe('startTestServer', () => {
     await server.stop();
   });
 
-  it('collects garbage', async () => {
+  it('collects garbage: deletes the dependents of a deleted object', async () => {
     const server = await startTestServer({
       models: [Widget, Part],
       controllers: [
