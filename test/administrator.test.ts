@@ -44,7 +44,7 @@ describe('The first administrator [slow]', () => {
   }
 
   function start(args: readonly string[]): ChildProcess {
-    // The child process gets the same V8 options as this process.
+    // The child process gets the same Node options as this process.
     const command = [...process.execArgv, script, ...args];
     const child = spawn(process.execPath, command, { cwd: folder, env: { PATH: process.env['PATH'] } });
     running.push(child);

@@ -103,7 +103,7 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
-  it('report an error of an expression, or ignore it if failurePolicy is Ignore [spec operators-policy-failures]', async () => {
+  it('refuse a write when an expression fails, unless failurePolicy is Ignore [spec operators-policy-failures]', async () => {
     await establish({ validations: [{ expression: 'object.data.missing == "1"' }] });
     const error = `expression 'object.data.missing == "1"' resulted in error: no such key: missing`;
     expect(await refusal(map('a'))).to.deep.equal([422, denied(error)]);
@@ -127,7 +127,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('a', { x: '1', y: '2' }))).to.deep.equal([422, denied('2 keys')]);
   });
 
-  it('select objects by namespace, labels and names, and exclude exceptions [spec operators-policy-match]', async () => {
+  it('select objects by namespace and labels, and exclude objects by name [spec operators-policy-match]', async () => {
     await server.create('/api/v1/namespaces', {
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -213,7 +213,7 @@ describe('admission policies [compat policies]', () => {
     ]);
   });
 
-  it('report type errors of expressions in status, for each kind in their rules [spec operators-policy-types]', async () => {
+  it('report type errors of expressions in status, for each kind that their rules name [spec operators-policy-types]', async () => {
     const rules = [
       { apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps', 'secrets'] },
       { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] },
@@ -320,7 +320,7 @@ describe('admission policies [compat policies]', () => {
       "undefined field 'other'",
     ],
   ];
-  it('with a mistake are refused with 422 when a client writes them [spec operators-policy-mistakes]', async () => {
+  it('are refused with 422 when they have a mistake [spec operators-policy-mistakes]', async () => {
     for (const [what, spec, message] of mistakes) {
       const { status, body } = await server.post(policies, policy(spec));
       expect([what, status]).to.deep.equal([what, 422]);
@@ -328,7 +328,7 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
-  it('with several mistakes are refused with a list of all mistakes in the order of Kubernetes [spec operators-policy-mistakes]', async () => {
+  it('are refused with all their mistakes, in the same order as in Kubernetes [spec operators-policy-mistakes]', async () => {
     const spec = {
       failurePolicy: 'Odd',
       matchConditions: [{ name: 'a', expression: 'object.x >' }],

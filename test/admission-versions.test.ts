@@ -54,7 +54,7 @@ describe('admission of a kind in several versions', () => {
     await server.delete(gadgetsV2);
   });
 
-  it('passes objects to hooks in the version of their model, for writes in every version', async () => {
+  it("passes objects to a hook in the version of the hook's model, for writes in every version", async () => {
     const seen: unknown[] = [];
     hooks = {
       onCreate: ({ object }) => void seen.push([object.apiVersion, object.spec?.extent]),
@@ -103,13 +103,13 @@ describe('admission of a kind in several versions', () => {
     expect(patched.body.spec).to.deep.equal({ extent: '15 km', colour: 'blue' });
   });
 
-  it('keeps an object that no hook changes as it was sent, with fields that the version of the hook does not have', async () => {
+  it('stores an object as it was sent when no hook changes it, without annotations from the conversion', async () => {
     hooks.onCreate = () => undefined;
     const created = await server.create(gadgetsV2, newGadgetV2('a'));
     expect(created.metadata).not.to.have.property('annotations');
   });
 
-  it('names the version of a hook in the violations that the hook returns', async () => {
+  it("names the hook's version in its violations when the write has another version", async () => {
     hooks.onCreate = () => {
       throw invalid({ field: 'spec.extent', message: 'is too far' });
     };

@@ -99,8 +99,8 @@ describe('admission by plugins', () => {
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   const read = async (name: string): Promise<any> => (await server.get(`${orders}/${name}`)).body;
 
-  describe('of a write with a hook', () => {
-    it('stores and returns the fields that the hook set at a creation, also required ones, with the defaults of the schema', async () => {
+  describe('on a write with a hook', () => {
+    it('stores and returns the fields that onCreate has set, also required fields, and the defaults of the schema', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, slug: `slug-of-${object.spec?.title}`, tags: ['new'] };
       };
@@ -290,7 +290,7 @@ describe('admission by plugins', () => {
       expect(await read('a')).to.deep.equal(created);
     });
 
-    it('keeps only the objects of a deleted collection whose deletion the hook refuses', async () => {
+    it('deletes the objects of a collection, except those whose deletion the hook refuses', async () => {
       for (const name of ['a', 'b', 'c']) await server.create(orders, newOrder(name));
       hooks.onDelete = ({ object }) => {
         if (object.metadata.name === 'a') throw new ApiError('Forbidden', 'it has been paid');
@@ -330,7 +330,7 @@ describe('admission by plugins', () => {
       'by a circle': ({ object }) => void Object.assign(object, { spec: { object } }),
     };
     for (const [how, onCreate] of Object.entries(failures)) {
-      it(`${how} stores nothing, and only the log has the error and the plugin`, async () => {
+      it(`stores nothing after a failure ${how}; the error is only in the log, with the name of the plugin`, async () => {
         hooks = onCreate === undefined ? {} : { onCreate };
         for (const send of [
           () => server.post(orders, newOrder('a')),
@@ -347,7 +347,7 @@ describe('admission by plugins', () => {
       });
     }
 
-    it('reports the violations of the schema when the object breaks the schema', async () => {
+    it('reports the violations of the schema instead of the failure when the object breaks the schema', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, slug: object.spec?.title?.toLowerCase() ?? '' };
       };
@@ -433,7 +433,7 @@ describe('admission by plugins', () => {
     });
   });
 
-  describe('of deletions by the server itself', () => {
+  describe('on deletions by the server itself', () => {
     const paid = (): never => {
       throw new ApiError('Forbidden', 'it has been paid');
     };

@@ -41,8 +41,8 @@ describe('server-side apply, as recorded from Kubernetes', () => {
   let server: TestServer;
 
   before(async () => {
-    // The clock does not advance. Each sequence was recorded within a second, and entries with the same time are sorted
-    // by manager.
+    // The clock does not advance, because each sequence was recorded within a second: entries with the same time are
+    // sorted by manager.
     server = await TestServer.start({ clock: new FakeClock() });
     server.api.schemeManager.register(appliedPerson);
     await server.api.whenReady(appliedPerson);
@@ -93,7 +93,7 @@ describe('server-side apply, as recorded from Kubernetes', () => {
     });
   }
 
-  it('has every step that the list of differences names', () => {
+  it('has every step that the list of intended differences names', () => {
     const steps = cases.flatMap((each) => each.steps.map((_, index) => `${each.name} ${index}`));
     expect(steps).to.include.members(Object.keys(deviations));
   });

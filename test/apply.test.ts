@@ -59,7 +59,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expect((await server.patch(`${ann}?fieldManager=a`, flow, { type })).body.spec).to.not.have.property('age');
     });
 
-    it('needs a field manager, and may have force, which other patches must not have', async () => {
+    it('is refused with 422 when its fieldManager is missing or malformed, or force is not a boolean', async () => {
       expectRefusal(await server.patch(ann, object({ spec: { name: 'Ann' } }), { type }), {
         reason: 'Invalid',
         message: 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
@@ -105,7 +105,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expect(entriesOf(answer)[0]?.fieldsV1).to.deep.equal({ 'f:spec': { 'f:name': {} } });
     });
 
-    it('is refused for a duplicate item in a set or a map, with the name of the field', async () => {
+    it('is refused for a duplicate item in a list of type set or map, with the name of the field', async () => {
       const ports = [{ port: 1 }, { port: 1, protocol: 'TCP' }];
       for (const spec of [{ tags: ['x', 'x'] }, { ports }]) {
         const field = Object.keys(spec)[0] as string;
@@ -122,7 +122,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expectRefusal(answer, { reason: 'Conflict', causes: ['FieldManagerConflict .spec.name'] });
     });
 
-    it('of a status needs an existing object (else 404), and writes only status', async () => {
+    it('to the status subresource needs an existing object (else 404), and writes only status', async () => {
       const status = { status: { phase: 'Up' }, spec: { name: 'Mallory' } };
       const send = (): Promise<Answer> => server.patch(`${ann}/status?fieldManager=c`, object(status), { type });
       expectRefusal(await send(), { reason: 'NotFound' });
@@ -171,7 +171,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     });
   });
 
-  it('updates the time only of a manager that changes fields', async () => {
+  it("updates the time of a manager's entry only when the manager changes fields", async () => {
     await apply('a', { spec: { name: 'Ann' } });
     await clock.advance(60_000);
     const shared = await apply('b', { spec: { name: 'Ann' } });
@@ -240,7 +240,7 @@ describe('managedFields of other writes', () => {
     ]);
   });
 
-  it('have the fields that an update changes, and stay equal when an update changes nothing', async () => {
+  it('list the fields that an update changes, and do not change when an update changes nothing', async () => {
     await server.post(`${persons}?fieldManager=a`, person('bob', { age: 1 }, { labels: { l: '1' } }));
     await clock.advance(1000);
     const changed = await server.put(`${bob}?fieldManager=b`, person('bob', { age: 2 }));
@@ -281,7 +281,7 @@ describe('managedFields of other writes', () => {
     expect(managedFields(await server.patch(bob, { spec: { age: 4 } }))).to.equal(undefined);
   });
 
-  it('begin with the first apply of an object without managedFields', async () => {
+  it('name before-first-apply as the manager of existing fields when the first apply finds no managedFields', async () => {
     await server.post(persons, person('bob', { age: 1 }));
     await server.patch(bob, { metadata: { managedFields: [{}] } });
     const conflict = await server.patch(`${bob}?fieldManager=a`, person('bob', { age: 2 }), { type });

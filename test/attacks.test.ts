@@ -161,7 +161,7 @@ describe('a user with few permissions', () => {
     }
   });
 
-  it('can list, watch and delete only the objects that a rule with resourceNames names', async () => {
+  it('can list and watch only the objects that a rule with resourceNames names, and cannot delete a collection', async () => {
     const other = 'fieldSelector=metadata.name%3Dother';
     const allowed = 'fieldSelector=metadata.name%3Dallowed';
     for (const query of [

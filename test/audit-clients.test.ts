@@ -24,7 +24,7 @@ interface DataObject extends ApiObject {
   readonly stringData?: Readonly<Record<string, string>>;
 }
 
-/** Returns a descriptor by which a client names a core kind of the server. */
+/** Returns a descriptor of a core kind, with which a client can write objects of this kind. */
 function coreKind(kind: string, plural: string): ModelDescriptor<DataObject> {
   const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
   return defineModel({ group: '', version: 'v1', kind, plural, scope: 'Namespaced', schema });

@@ -152,7 +152,7 @@ rules:
     expect(found[0]?.responseObject?.metadata).to.include({ name: 'ann' }).and.not.have.property('managedFields');
   });
 
-  it('never has the bodies of requests about tokens, even if the policy requests bodies', async () => {
+  it('never has the bodies of requests for token reviews and Secrets, even if the policy requests bodies', async () => {
     const policyFile = await policy('rules: [{ level: RequestResponse }]\n');
     await start({ policyFile });
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
@@ -220,7 +220,7 @@ rules:
     expect(found[0]?.auditID).to.equal(found[1]?.auditID);
   });
 
-  it('is rotated by size, and keeps the configured number of files', async () => {
+  it('is rotated by size, and keeps the configured number of rotated files', async () => {
     const { rotatedFiles } = await import('@homeostat/apiserver');
     await start({ maxBytes: 1500, maxBackups: 2, required: true });
     for (let index = 0; index < 12; index += 1) {

@@ -126,7 +126,7 @@ describe('bodies of requests in progress', () => {
       await expectFreed();
     });
 
-  it('in chunks of one byte use no more memory than other bodies [slow]', async () => {
+  it('in chunks of one byte are accepted, because only their bytes count [slow]', async () => {
     const body = JSON.stringify(person('bytewise')).padEnd(100_000);
     const chunks = body.replaceAll(/./g, '1\r\n$&\r\n');
     const request = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -154,7 +154,7 @@ describe('bodies of requests in progress', () => {
     expect((await server.post(persons, large('after'))).status).to.equal(201);
   });
 
-  it('that are refused get a response, even when the client sends Connection: close', async () => {
+  it('get the response 503 when they are refused, even when the client sends Connection: close', async () => {
     for (let index = 0; index < tooMany; index += 1) open(persons, `Content-Length: ${3 * MiB}`);
     await eventually(async () => (await inFlight()) === tooMany - 1);
     const headers = `Host: localhost\r\nConnection: close\r\nContent-Length: ${2 * MiB}`;

@@ -66,7 +66,7 @@ describe('the built-in kinds', () => {
     expect(Object.keys(paths[services.replace('kube-system', '{namespace}')])).to.deep.equal(['parameters', 'get']);
   });
 
-  it('include events, which field selectors find by the object that they are about; an empty value selects absent fields [compat events]', async () => {
+  it('include events, which field selectors find by involvedObject; an empty value selects events without the field [compat events]', async () => {
     await server.create(events, newEvent('ann.1'));
     await server.create(events, newEvent('bob.1', { involvedObject: { name: 'bob', namespace: 'default' } }));
     const select = async (selector: string): Promise<readonly string[]> => {

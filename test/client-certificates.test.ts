@@ -71,7 +71,7 @@ describe('client certificates', () => {
     });
   });
 
-  it('may have names with characters that are special in certificates', async () => {
+  it('may name users and groups with characters that are special in certificates', async () => {
     for (const name of [
       'a,O=system:masters',
       '#0c0161',
@@ -96,7 +96,7 @@ describe('client certificates', () => {
     expect((await ask({})).status).to.equal(401);
   });
 
-  it('that cannot be verified are ignored: the request gets 401, unless it has a token', async () => {
+  it('are ignored when they cannot be verified: the request gets 401, unless it has a token', async () => {
     const other = join(folder, 'other');
     await (await startApiServer({ database: 'memory:', port: 0, tls: { directory: other } })).stop();
     const expired = (): Promise<Pair> => {
@@ -163,7 +163,7 @@ describe('client certificates', () => {
     await second.stop();
   });
 
-  it('need TLS, and a CA certificate in the file of clientCa', async () => {
+  it('need TLS, and the file of clientCa must have a CA certificate', async () => {
     const failure = (options: object): Promise<string> =>
       startApiServer({ database: 'memory:', port: 0, ...options }).then(
         async (started) => started.stop().then(() => 'none'),
@@ -211,7 +211,7 @@ describe('client certificates', () => {
     await chmod(join(directory, 'authority.pem'), 0o600);
   });
 
-  it('in a kubeconfig are used by clients and commands', async () => {
+  it('are used by clients and commands that find them in a kubeconfig', async () => {
     const output = join(folder, 'ada.kubeconfig');
     const args = [
       'kubeconfig',
@@ -246,7 +246,7 @@ describe('client certificates', () => {
     expect(() => createClient(url, { ...access, key: 'none' })).to.throw('key: holds no private key in PEM');
   });
 
-  it('are written into kubeconfigs by a command, as are tokens of service accounts', async () => {
+  it('are written into kubeconfigs by homeostat kubeconfig, which also writes tokens of service accounts', async () => {
     const environment = { HOMEOSTAT_TOKEN: admin };
     const access = ['kubeconfig', '--tls-dir', directory, '--server', server.api.url];
     const userOf = (text: string): Record<string, string> =>

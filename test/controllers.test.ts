@@ -34,7 +34,7 @@ const Badge = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { text } } } } as const,
 });
 
-/** A model of the fields of a Lease that these tests need. */
+/** A model of the kind Lease that accepts every field. */
 const Lease = defineModel({
   gvk: 'coordination.k8s.io/v1/Lease',
   plural: 'leases',
@@ -50,7 +50,7 @@ function recordingLogger(lines: string[]): Logger {
 }
 
 for (const way of ['in process', 'over HTTP']) {
-  describe(`A controller, its client ${way}`, () => {
+  describe(`A controller with a client ${way}`, () => {
     let server: ApiServer;
     let client: Client;
     let stop: () => Promise<void>;
@@ -97,7 +97,7 @@ for (const way of ['in process', 'over HTTP']) {
       await server.client.create(model, { ...fields, metadata: { name, ownerReferences } });
     };
 
-    it('never writes its status to a new object of the same name: the write is a conflict, which is not logged as an error and does not count as a retry', async () => {
+    it('gets a conflict, and runs again without an error, when it writes status to a new object of the same name', async () => {
       const outcomes: unknown[] = [];
       run(
         controller(Person, {
@@ -118,7 +118,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('handles, without an error, a new object with the name of a former dependent or of an object that it finalizes', async () => {
+    it('has no error when a new object has the name of a deleted dependent or of an object in cleanup', async () => {
       let runs = 0;
       run(
         controller(Person, {
@@ -210,7 +210,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('gets an error from the compiler, and another at run time, when it writes the status of a model without status', async () => {
+    it('gets an error from the compiler and an error at run time when it writes status to a model without status', async () => {
       run(
         controller(Badge, {
           async reconcile({ status }) {

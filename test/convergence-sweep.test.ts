@@ -81,7 +81,7 @@ describe('checkConvergence, for controllers that fail permanently even without f
       },
     });
 
-  it('rejects', async () => {
+  it('rejects, and names the keys that still fail', async () => {
     const error = await failureOf({ controllers: [failing(() => new Error('no cards left'))], scenario: arrive });
     expect(error.message).to.match(
       /^the run without faults ended with permanent failures\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
@@ -123,12 +123,12 @@ describe('checkConvergence, for controllers that fail permanently even without f
     });
   });
 
-  it('refuses a terminal error, after which the run is not repeated', async () => {
+  it('rejects after a terminal error, which is not retried', async () => {
     const error = await failureOf({ controllers: [failing(() => terminal('no such guest'))], scenario: arrive });
     expect(error.message).to.match(/\n {2}guest "ada", 1 failure: no such guest$/);
   });
 
-  it('refuses a mapping or a source that fails', async () => {
+  it('rejects when a mapping or a source fails', async () => {
     const [watches, sources] = [
       [on(Card, () => Promise.reject(new Error('no such guest')))],
       [poll('doorbell', '10s', () => Promise.reject(new Error('no doorbell')))],
@@ -155,7 +155,7 @@ describe('checkConvergence, for controllers that fail permanently even without f
     await check({ controllers: [controller(Guest, { watches, reconcile })], scenario: arrive });
   });
 
-  it('refuses a runnable that fails', async () => {
+  it('rejects when a runnable fails', async () => {
     const run = async () => {
       throw new Error('no doorbell');
     };

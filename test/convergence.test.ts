@@ -223,7 +223,7 @@ describe('checkConvergence', () => {
     expect(error.message).to.include('Badge bob: should not exist');
   });
 
-  it('gives controllers also functions that belong to other functions, such as condition.summary', async () => {
+  it('keeps the properties of functions in the context of a reconciler, such as condition.summary', async () => {
     const kinds = new Set<string>();
     const asks = controller(Person, {
       owns: [Badge],

@@ -85,7 +85,7 @@ describe('an in-process informer of a version to which a webhook converts', () =
   const found = (name: string): readonly string[] =>
     informer.byIndex('name', name).map(({ apiVersion, metadata }) => `${apiVersion} ${metadata.name}`);
 
-  it('has the objects in that version, and follows their changes', async () => {
+  it('has the objects converted to its version, and follows their changes', async () => {
     start();
     await hears('+ Ann Lee');
     expect(informer.get({ name: 'a' })).to.deep.include({
@@ -119,7 +119,7 @@ describe('an in-process informer of a version to which a webhook converts', () =
     expect(informer.hasSynced()).to.equal(true);
   });
 
-  it('keeps its objects, and delivers none twice, when the storage version changes to its version or from it', async () => {
+  it('keeps its objects, and repeats no event, when its version becomes the storage version, and later no longer is', async () => {
     start();
     await hears('+ Ann Lee');
     await server.patch(widgetDefinitionPath, convertedDefinition({ storage: 'v1beta1', clientConfig }));
@@ -137,7 +137,7 @@ describe('an in-process informer of a version to which a webhook converts', () =
     await hears('Ann May > Ann Lee');
   });
 
-  it('follows the kind when its conversion changes to a webhook', async () => {
+  it('follows the objects when the conversion of the kind changes from None to a webhook', async () => {
     const { spec } = convertedDefinition({ storage: 'v1', clientConfig });
     await server.patch(widgetDefinitionPath, { spec: { conversion: { strategy: 'None', webhook: null } } });
     const isConverted = (): boolean | undefined =>
@@ -149,7 +149,7 @@ describe('an in-process informer of a version to which a webhook converts', () =
     await eventually(() => isConverted() === true);
     await eventually(async () => (await server.patch(`${widgets}/a`, { spec: { last: 'May' } })).status === 200);
     await eventually(() => seen.length > 0);
-    // The former object is in its stored form unless the informer has read it again, converted, before the change.
+    // The previous object is converted only if the informer has read the object again before the change.
     expect(seen.join()).to.match(/^(undefined|Ann Lee) > Ann May$/);
   });
 });

@@ -118,7 +118,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     }
   }
 
-  it('both return the writes of each other in both versions, also in watches [slow]', async () => {
+  it('both return the writes of both replicas in both versions, also in watches [slow]', async () => {
     const watches = await Promise.all(
       servers.map(async (server) => server.watch(`${betaWidgets}?watch=true&resourceVersion=0`)),
     );
@@ -140,7 +140,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     await expectShown('b', 'Bob', 'Fox');
   });
 
-  it('do not serve the kind at the replica that is ahead while the webhook cannot convert a write of the other replica [slow]', async () => {
+  it('the replica that is ahead responds with 503 while the webhook fails to convert a write of the other one [slow]', async () => {
     await behind.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     await expectShown('a', 'Ann', 'Lee');
     hooks.on('/convert', () => ({ result: { status: 'Failed', message: 'out of order' } }));

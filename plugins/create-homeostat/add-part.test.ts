@@ -28,7 +28,7 @@ describe('addPart', () => {
 
   const read = async (path: string): Promise<string> => readFile(join(folder, path), 'utf8');
 
-  it('writes each part with its test, and registers it', async () => {
+  it('writes the file and the test of each part, and adds the part to index.ts', async () => {
     expect(await add({ type: 'kind', name: 'GiftCard', plural: 'cards' })).to.equal(
       'kinds/gift-card.ts kinds/gift-card.test.ts index.ts',
     );
@@ -47,7 +47,7 @@ describe('addPart', () => {
     expect(await read('controllers/audit.ts')).to.include("from '../kinds/order.ts'");
   });
 
-  it('overwrites nothing, and does not change index.ts', async () => {
+  it('refuses a part when one of its files exists, and changes no file', async () => {
     await writeFile(join(folder, 'kinds', 'invoice.test.ts'), 'mine');
     const before = await read('index.ts');
     expect(await add({ type: 'kind', name: 'Invoice' })).to.include('kinds/invoice.test.ts exists already');
@@ -64,7 +64,7 @@ describe('addPart', () => {
     [{ type: 'controller', name: 'audit' }, 'name the kind of the controller with --kind'],
     [{ type: 'controller', name: 'audit', kind: 'Nothing' }, 'there is no kinds/nothing.ts'],
   ] as const) {
-    it(`refuses the ${part.type} ${part.name}${'kind' in part ? ` of ${part.kind}` : ''}`, async () => {
+    it(`refuses the ${part.type} ${part.name} with the message: ${message}`, async () => {
       const before = await read('index.ts');
       expect(await add(part)).to.include(message);
       expect(await read('index.ts')).to.equal(before);
@@ -87,11 +87,11 @@ describe('addToIndex', () => {
   const added = "import { Person } from './kinds/person.ts';";
 
   for (const [what, head] of [
-    ['imports of several lines', 'import {\n  a,\n  b,\n} from "./a.ts"\n'],
+    ['an import of several lines', 'import {\n  a,\n  b,\n} from "./a.ts"\n'],
     ['an import for its effect', "import './effect.ts';\n"],
     ['no import', ''],
   ] as const) {
-    it(`adds the import of a part after the existing imports, with ${what}`, () => {
+    it(`adds the import of a part below the existing imports of index.ts, when it has ${what}`, () => {
       expect(addToIndex(`${head}${list}`, entry)).to.equal(
         `${head}${added}\nconst kinds = [\n    Person,\n    // homeostat new kind\n];`,
       );

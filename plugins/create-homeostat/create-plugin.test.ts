@@ -58,7 +58,7 @@ describe('create-homeostat', () => {
     expect(said).to.include('Made the plugin shop with the kind Order.');
   });
 
-  it('asks nothing without a terminal, and takes its defaults from the name of the folder', async () => {
+  it('asks nothing without a terminal, and derives the name and the group from the name of the folder', async () => {
     const environment = environmentOf();
     const plugin = join(folder, 'shop');
     expect(await runCreate([plugin], environment)).to.equal(0);
@@ -113,7 +113,7 @@ describe('create-homeostat', () => {
     });
   }
 
-  it('refuses a file, and a folder that is not empty apart from .git', async () => {
+  it('refuses the path of a file, and a folder that has other entries than .git', async () => {
     const environment = environmentOf();
     await mkdir(join(folder, '.git'));
     await writeFile(join(folder, 'mine.txt'), 'mine');
@@ -135,7 +135,7 @@ describe('create-homeostat', () => {
     ['HTTPProxy', 'httpproxies'],
     ['ClusterwideCertificateAuthority', 'clusterwidecertificateauthorities'],
   ] as const) {
-    it(`writes files in the format that the new plugin's own settings of prettier require, for the kind ${kind}`, async () => {
+    it(`writes files that prettier accepts with the settings of the new plugin, for the kind ${kind}`, async () => {
       await createPlugin({ folder, name: 'shop', group: 'shop.example.com', kind });
       await addPart({ folder, group: 'shop.example.com', type: 'endpoint', name: 'total' });
       const files = await filesOf(folder);
@@ -162,7 +162,7 @@ describe('create-homeostat', () => {
     ]);
   });
 
-  it('gives plugins the tools that this repository is built and tested with', async () => {
+  it('gives a new plugin the versions of the tools that this repository uses', async () => {
     const root = new URL('../../../package.json', import.meta.url);
     const { devDependencies } = JSON.parse(await readFile(root, 'utf8')) as { devDependencies: Record<string, string> };
     for (const [tool, version] of Object.entries(tools)) expect(version, tool).to.equal(devDependencies[tool]);

@@ -14,7 +14,7 @@ import type { Widget } from './widget.fixture.ts';
 
 const widget = widgetModel();
 
-describe('the hooks of a plugin', () => {
+describe('the admission hooks of a plugin', () => {
   let server: ApiServer;
   let fleet: PluginFleet;
 
@@ -49,7 +49,7 @@ describe('the hooks of a plugin', () => {
   const createdCode = async (name: string): Promise<string | undefined> =>
     (await server.client.create(widget, { metadata: { name } })).spec?.code;
 
-  it("are called for the first write to the plugin's kinds", async () => {
+  it("are called for a write that follows the registration of the plugin's kind immediately", async () => {
     let first: Promise<Widget> | undefined;
     const end = server.schemeManager.on('registered', () => {
       first ??= server.client.create(widget, { metadata: { name: 'a' } });
@@ -60,7 +60,7 @@ describe('the hooks of a plugin', () => {
     expect((await first)?.spec?.code).to.equal('base');
   });
 
-  it('may be added in start, even by a plugin that is a class', async () => {
+  it('can be added by the start method of a plugin class', async () => {
     class Marked extends BasePlugin {
       override async start(): Promise<void> {
         this.schemeManager.register(widget);
@@ -96,7 +96,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal('12345');
   });
 
-  it('may be for the kinds of the plugin, and for the kinds of its dependencies, but for no others', async () => {
+  it('fail the plugin when their kind belongs to a plugin that is not a dependency, or is not registered', async () => {
     add('base', { models: [widget] });
     add('stranger', {
       start: async ({ admission }) => {
@@ -113,7 +113,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal(undefined);
   });
 
-  it('are removed when the plugin has stopped: pending calls fail, and the hooks of other plugins stay', async () => {
+  it('are removed when the plugin stops: pending calls fail, and the hooks of other plugins stay', async () => {
     let isAsked = false;
     const hang: AdmissionHooks<Widget> = {
       ...marks('more'),
@@ -171,7 +171,7 @@ describe('the hooks of a plugin', () => {
     expect(() => context?.admission.add(admit(widget, {}))).to.throw('the plugin is being stopped');
   });
 
-  it('are also removed when the plugin fails to start', async () => {
+  it('are removed when the plugin fails to start', async () => {
     add('base', { models: [widget] });
     const start = (): never => {
       throw new Error('no');
@@ -182,7 +182,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal(undefined);
   });
 
-  it('get the client of the plugin', async () => {
+  it('receive a client that writes as the plugin', async () => {
     add('base', {
       models: [widget],
       admission: [
@@ -201,7 +201,7 @@ describe('the hooks of a plugin', () => {
 });
 
 describe('admit', () => {
-  it('accepts a deadline from 1 ms to 30 s', async () => {
+  it('returns hooks that are refused when their timeoutMs is not from 1 to 30000', async () => {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     try {
       server.schemeManager.forOwner('base').register(widget);
@@ -215,7 +215,7 @@ describe('admit', () => {
     }
   });
 
-  it('refuses a value that is not a hook, and names the wrong part of a hook', () => {
+  it('throws an error that names each unknown hook and each hook that is not a function', () => {
     expect(() => admit(widget, { onRead: () => undefined, onCreate: 7 } as never)).to.throw(
       TypeError,
       'hooks of Widget: "onRead" is unknown; the hooks are onCreate, onUpdate, onDelete; "onCreate" must be a function',

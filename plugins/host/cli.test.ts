@@ -19,7 +19,7 @@ const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Runs the command in a separate process. A server that the command starts without a token has `--auth open`. */
+/** Runs the command in a separate process, with HOMEOSTAT_AUTH=open unless the test sets a token. */
 class Command {
   readonly #child: ChildProcess;
   readonly exited: Promise<number | null>;
@@ -30,7 +30,7 @@ class Command {
     const auth = args.includes('--token') || 'HOMEOSTAT_TOKEN' in environment ? {} : { HOMEOSTAT_AUTH: 'open' };
     // The command gets no options, such as plugins, from the environment of this process; each test sets its own.
     const env = { PATH: process.env['PATH'], HOMEOSTAT_CONSOLE: 'false', ...auth, ...environment };
-    // The command runs with the same options of V8 as this process.
+    // The command runs with the same Node options as this process.
     this.#child = spawn(process.execPath, [...process.execArgv, script, ...args], { env });
     this.#child.stdout?.on('data', (chunk) => (this.stdout += String(chunk)));
     this.#child.stderr?.on('data', (chunk) => (this.stderr += String(chunk)));
@@ -51,7 +51,7 @@ class Command {
     });
   }
 
-  /** Closes the reading end of the process's stderr. */
+  /** Closes the reading end of the pipe to which the command writes stderr. */
   closeStderr(): void {
     this.#child.stderr?.destroy();
   }
@@ -129,7 +129,7 @@ describe('homeostat in a process of its own [slow]', () => {
     });
   }
 
-  it('exits with 1 when the port is taken', async () => {
+  it('exits with 1 when another process uses the port', async () => {
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
@@ -210,7 +210,7 @@ describe('homeostat in a process of its own [slow]', () => {
       expect(command.stderr).to.include('plugin "throws" failed, and --strict is set: in a callback');
     });
 
-    it('stops normally when the process that reads its stderr has ended', async () => {
+    it('stops normally when a plugin fails, even if the reader of its stderr has closed the pipe', async () => {
       const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
       const command = serve('--strict', '--plugin', await makePlugin('throws', main));
       command.closeStderr();
@@ -229,7 +229,7 @@ describe('homeostat in a process of its own [slow]', () => {
     });
   });
 
-  it('serves a plugin under development when the process that reads its stderr has ended', async () => {
+  it('serves a plugin under development even if the reader of its stderr has closed the pipe', async () => {
     const folder = await makePlugin('good', 'export default {};');
     const command = run(['dev', folder, '--port', '0', '--database', 'memory:']);
     command.closeStderr();
@@ -260,7 +260,7 @@ describe('homeostat in a process of its own [slow]', () => {
   });
 
   it('reports mistakes of a plugin with the file and the line of its source', async () => {
-    // By this source map, the first line of the module comes from the third line of its source.
+    // This source map maps the first line of the module to the third line of its source.
     const map = { version: 3, sources: ['../index.ts'], sourcesContent: ['\n\nthrow'], names: [], mappings: 'AAEA' };
     const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
     const importing = "import { AbstractExtension, defineModel, GVK } from 'homeostat'; ";
@@ -328,7 +328,7 @@ describe('homeostat in a process of its own [slow]', () => {
     });
   }
 
-  it('logs an unhandled rejection, with the plugin, and continues', async () => {
+  it('logs an unhandled rejection with the name of the plugin, and continues', async () => {
     const main = "export default { start() { void Promise.reject(new Error('forgotten')); } };";
     const command = serve('--plugin', await makePlugin('rejects', main));
     const { url } = await command.line('ready');
@@ -395,7 +395,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(command.stdout + command.stderr).to.not.include(token);
   });
 
-  it('serves HTTPS with its own authority, or reports the problem with its files', async () => {
+  it('serves HTTPS with its own certificate authority, but does not start when other users can read its key', async () => {
     const folder = await makeFolder({});
     const directory = join(folder, 'tls');
     const args = ['--database', 'memory:', '--port', '0', '--tls-dir', directory, '--hints'];
@@ -412,7 +412,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(refused.stderr).to.include('authority.pem: others than its owner have access').and.include('chmod 600 it');
   });
 
-  it('uses the domain that --service-domain names', async () => {
+  it('fails a plugin with a kind in the service domain that HOMEOSTAT_SERVICE_DOMAIN sets', async () => {
     const fixture = new URL('./widget.fixture.js', import.meta.url).href;
     const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
     const plugin = await makePlugin('widgets', main);
@@ -433,7 +433,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(greedy?.['reason']).to.include('group: x.homeostat.internal is reserved').and.not.include('was loaded');
   });
 
-  it('prints commands to try on stderr, with --hints', async () => {
+  it('prints commands to try on stderr when --hints is set', async () => {
     const fixture = new URL('./widget.fixture.js', import.meta.url).href;
     const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
     const command = serve('--hints', '--plugin', await makePlugin('widgets', main));
@@ -456,7 +456,7 @@ describe('homeostat in a process of its own [slow]', () => {
 
 describe('an import of homeostat', () => {
   for (const entry of ['index', 'cli']) {
-    it(`of the module ${entry} does not load the server`, async () => {
+    it(`does not load the server, for the module ${entry}.js`, async () => {
       const url = new URL(`./${entry}.js`, import.meta.url).href;
       const program = `
         import { createRequire } from 'node:module';

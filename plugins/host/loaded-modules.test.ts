@@ -21,7 +21,7 @@ const packages = [
 ];
 
 /** A command must load only the files that it needs, because each file takes about a millisecond. */
-describe('homeostat loads [spec experience-loads]', () => {
+describe('The program homeostat [spec experience-loads]', () => {
   let folder: string;
 
   before(async () => {
@@ -53,7 +53,7 @@ describe('homeostat loads [spec experience-loads]', () => {
     [['kubeconfig'], 45],
     [['backup', '--to', 'copy.db', ...server], 45],
   ] as const)
-    it(`at most ${most} files, and no code of the server, for the command ${args[0]}${args[0] === 'get' ? '' : ' [slow]'}`, async () => {
+    it(`loads at most ${most} files, and no code of the server, for the command ${args[0]}${args[0] === 'get' ? '' : ' [slow]'}`, async () => {
       const files = await filesOf(args);
       expect(files.length, files.join('\n')).to.be.within(5, most);
       expect(files.filter((file) => /[/](koa|ajv|pino|jose|openid-client)[/]|api-server\.js/.test(file))).to.deep.equal(
@@ -61,7 +61,7 @@ describe('homeostat loads [spec experience-loads]', () => {
       );
     });
 
-  it('each module once, from the bundles that plugins get by the names of the packages [slow]', async () => {
+  it('loads only bundles of its packages, also for a plugin that imports the packages by their names [slow]', async () => {
     const plugin = join(folder, 'plugin');
     await mkdir(plugin);
     await writeFile(join(plugin, 'plugin.yaml'), 'name: demo\nversion: 1.0.0\nmain: index.js\n');

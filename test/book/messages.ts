@@ -5,7 +5,7 @@ import { parseAst } from 'rolldown/parseAst';
 /** A text in a source file. Each part that is known only at run time is `…`, as in `cannot open …: …`. */
 export interface SourceText {
   readonly text: string;
-  /** The source file. */
+  /** The path of the source file, relative to the folder of the repository. */
   readonly path: string;
   /**
    * For the message of an error: its class, and the code or reason that precedes the message, as in
@@ -65,7 +65,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }
 
-/** Returns the nodes in one field of a node, which has a node, a list of nodes, or neither. */
+/** Returns the nodes in one field of a node; an empty list when the field has another value. */
 function nodesIn(node: Node | undefined, field: string): readonly Node[] {
   const value = node?.[field];
   return (Array.isArray(value) ? value : [value]).filter(isNode);

@@ -67,7 +67,7 @@ function escape(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }
 
-/** Removes the spaces that kubectl prints at the ends of lines in tables. */
+/** Removes the spaces at the ends of lines, and shortens wider gaps to two spaces: the widths of columns may differ. */
 function lines(text: string): string {
   return text.trim().replace(/ +$/gm, '').replace(/ {2,}/g, '  ');
 }

@@ -41,7 +41,7 @@ describe('runPage', () => {
     expect(await faultOf('```sh\nhomeostat serve --port x\n```\n')).to.include('the server did not start');
   });
 
-  it('does not run a page that has a fence without a step to run or check it', async () => {
+  it('does not run a page with a fence that no step runs or checks', async () => {
     expect(await faultOf('```sh\nfalse\n```\n\n```json\n{}\n```\n')).to.match(/^line 6: no test covers this fence/);
   });
 });

@@ -100,7 +100,7 @@ export class Shell {
       HOME: join(folder, '.home'),
       HOMEOSTAT_PORT: String(port),
     };
-    // The shell has its own process group, so that its end also ends all processes that the page has started.
+    // The shell has its own process group, so that `stop` can kill all processes that the page has started.
     const shell = new Shell(spawn('bash', ['--norc', '--noprofile'], { cwd: folder, env, detached: true }), folder);
     await shell.run(functions, { mayFail: false });
     return shell;

@@ -24,7 +24,7 @@ describe('planPage', () => {
     expect(problemsOf('Text\n\n<!-- output -->\n')).to.deep.equal(['line 3: there is no fence right below "output"']);
   });
 
-  it('keeps the line numbers of TypeScript as in the page, and runs a module at its last part', () => {
+  it('gives TypeScript the line numbers of the page, and runs a module only after its last part', () => {
     const page = `<!-- file: a.ts\nconst a = 1;\n-->\n<!-- file: a.ts -->\n\n${fence('ts', 'a + 1;')}\n${fence('sh', 'ls')}\n<!-- file: a.ts\na + 2;\n-->\n`;
     const { files, steps } = planPage(page);
     const lines = page.split('\n');

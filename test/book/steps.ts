@@ -2,7 +2,7 @@ import { loadAll } from 'js-yaml';
 import { parseFences } from './fences.ts';
 import type { Fence } from './fences.ts';
 
-/** The steps of a page, in the order of its fences. */
+/** A step of a page: runs a script, compares the output of the last script, or checks an object. */
 export type Step = { readonly line: number } & (
   | { readonly kind: 'shell'; readonly script: string; readonly mayFail: boolean }
   | { readonly kind: 'output'; readonly expected: string; readonly language: string }

@@ -111,7 +111,7 @@ describe('client-node, over TLS with a token', () => {
     expect((await api.listClusterCustomObject(machine)) as object).to.deep.include({ items: [] });
   });
 
-  it('uses server-side apply, and gets the fields of other managers in a conflict [compat server-side-apply]', async () => {
+  it('uses server-side apply, gets 409 in a conflict, and takes over a field by force [compat server-side-apply]', async () => {
     const api = KubernetesObjectApi.makeApiClient(config);
     const apply = (manager: string, age: number, force?: boolean): Promise<Person> =>
       api.patch<Person>(

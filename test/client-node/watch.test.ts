@@ -65,7 +65,7 @@ describe('client-node, watching over TLS with a token', () => {
 
     const summary = (): string[] => events.map(({ type, object }) => `${type} ${object.metadata?.name ?? ''}`.trim());
 
-    it('receives each change after its revision once, in order', async () => {
+    it('receives each change after the given revision once, in order', async () => {
       await create('ann');
       const controller = await watch({ resourceVersion: await revision() });
       await create('bob');

@@ -166,7 +166,7 @@ describe('an administrator in the console [slow]', function () {
     expect(await storedSettings()).to.deep.equal(settings);
   });
 
-  it('edits settings that the form cannot show as YAML, with completion by the schema', async () => {
+  it('edits settings as YAML when the form cannot show them, with completion by the schema', async () => {
     await visit(page, '#/objects/pluginsettings.plugin.homeostat.internal/-/stamps?tab=edit');
     await page.getByText('This field takes any value: edit it in the YAML.').waitFor();
     await page.locator('.cm-line', { hasText: 'ink: 3' }).click();
@@ -213,7 +213,7 @@ describe('an administrator in the console [slow]', function () {
     await card.waitFor({ state: 'detached' });
   });
 
-  it('follows a link on the overview to the card of a failed plugin, which has the file and line', async () => {
+  it('follows a link on the overview to the card of a failed plugin, which shows the file and line of the error', async () => {
     const code = 'export default {\n  start() {\n    throw new Error("no <b>ink</b>");\n  },\n};\n';
     await page.getByRole('button', { name: 'Install…', exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -233,7 +233,7 @@ describe('an administrator in the console [slow]', function () {
     await card.waitFor({ state: 'detached' });
   });
 
-  it('finds the requests of each user and refused requests in the audit log', async () => {
+  it('searches the audit log by the verb and the status code of requests', async () => {
     const body = JSON.stringify({ user: hostile, password: 'a wrong password' });
     await fetch(`${served.url}/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     await visit(page, '#/audit');
@@ -372,7 +372,7 @@ describe('an administrator in the console [slow]', function () {
     await card.getByText('as one of system:serviceaccounts').waitFor();
   });
 
-  it('sees the contributions and extension points of each plugin on its card, and a link shows the card of its plugin', async () => {
+  it('sees the contributions and extension points of plugins on their cards; a link to a card scrolls to it', async () => {
     await visit(page, '#/plugins/task');
     const card = page.getByRole('region', { name: 'task', exact: true });
     await card.getByText('Contributes to: console/pages (1), console/panels (1)', { exact: false }).waitFor();
@@ -385,7 +385,7 @@ describe('an administrator in the console [slow]', function () {
     expect((box?.y ?? 0) + Math.min(box?.height ?? 0, 100)).to.be.at.most(800);
   });
 
-  it('sees panels of plugins; the panels have neither the session cookie nor the token', async () => {
+  it('sees panels of plugins, which can read neither the session cookie nor the token', async () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const task = {
       apiVersion: 'tasks.example.com/v1',
@@ -429,7 +429,7 @@ describe('an administrator in the console [slow]', function () {
     });
   }
 
-  it('may install and uninstall plugins and read the audit log over HTTP, and other users may not', async () => {
+  it('may install and uninstall plugins and read the audit log over HTTP; other users get 403', async () => {
     const headers = { authorization: `Bearer ${reader}` };
     for (const [method, path] of [
       ['GET', '/apis/api.plugins.internal/v1/archives'],
@@ -443,7 +443,7 @@ describe('an administrator in the console [slow]', function () {
     }
   });
 
-  it('sees the audit log and the buttons to install plugins, and other users do not', async () => {
+  it('sees a link to the audit log and a button to install plugins; other users see neither', async () => {
     const other = await logIn(reader);
     await other.getByText('rita', { exact: true }).waitFor();
     expect(await other.getByRole('link', { name: 'Audit' }).count()).to.equal(0);

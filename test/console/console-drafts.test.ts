@@ -99,7 +99,7 @@ describe('an edit in the console that is not saved [slow]', function () {
     expect(await title().inputValue()).to.equal('');
   });
 
-  it('keeps an entry of a list or a map while its field is empty', async () => {
+  it('keeps an item of a list or a map while the user has emptied its field', async () => {
     await create('listed');
     await patch('listed', { watchers: ['ada', 'bob'] });
     const labels = { team: 'red' };

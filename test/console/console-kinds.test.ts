@@ -23,7 +23,7 @@ describe('namespaced kinds in the console', function () {
 
   afterEach(() => browser.expectQuiet());
 
-  it('can be created in a namespace, and found by the namespace', async () => {
+  it('have objects that can be created in a namespace, and filtered by the namespace', async () => {
     await visit(page, '#/create/configmaps');
     expect(await page.getByLabel('namespace required', { exact: true }).inputValue()).to.equal('default');
     await page.getByLabel('name required', { exact: true }).fill('colours');
@@ -39,14 +39,14 @@ describe('namespaced kinds in the console', function () {
     await page.getByText('Nothing matches the filters').waitFor();
   });
 
-  it('have a button that clears a filter without matches', async () => {
+  it('have lists with a button that clears the filters when nothing matches', async () => {
     await visit(page, '#/kinds/namespaces?q=nowhere');
     await page.getByText(/^0 of \d+ objects?$/).waitFor();
     await page.getByRole('button', { name: 'Clear the filters' }).press('Enter');
     await page.getByRole('link', { name: 'default', exact: true }).waitFor();
   });
 
-  it('have label fields that are named by their key, and not marked as required', async () => {
+  it("have a form whose fields for labels are named by the label's key, and are not marked as required", async () => {
     await visit(page, '#/objects/namespaces/-/default?tab=edit');
     await page.getByLabel('kubernetes.io/metadata.name', { exact: true }).waitFor();
   });

@@ -79,7 +79,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     expect(await page.getByRole('link', { name: nameOf(602), exact: true }).count()).to.equal(0);
   });
 
-  it('continues after 20,000 rows with a next part, which does not contain earlier objects', async () => {
+  it('continues after 20,000 rows with a next part, which has no objects of the first part', async () => {
     await load(20_000);
     await page.getByText(/^1 to 20,\d\d\d of 20,700$/).waitFor();
     await page.getByRole('button', { name: 'Next part' }).press('Enter');
@@ -129,7 +129,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     await page.getByRole('link', { name: 'a-first', exact: true }).waitFor();
   });
 
-  it('keeps its numbers of nodes, listeners and rows while objects change', async () => {
+  it('keeps about the same numbers of rows, DOM nodes and listeners while objects change', async () => {
     const session = await page.context().newCDPSession(page);
     await session.send('Performance.enable');
     const rowsBefore = await loaded();
@@ -143,7 +143,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     expect(after.heap).to.be.at.most(before.heap + 8 * 1024 * 1024);
   });
 
-  /** Changes objects, both loaded and not loaded by the page, and waits until the page shows the last change. */
+  /** Changes objects that the page has or has not loaded, and waits until the page shows the last change. */
   async function change(changes: number): Promise<void> {
     for (let done = 0; done < changes; done += 500) {
       const names = Array.from({ length: 500 }, (_, index) => nameOf(index < 250 ? index : 1000 + index));
@@ -159,7 +159,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
   }
 });
 
-/** Returns the numbers of nodes and listeners of the page, after a garbage collection. */
+/** Returns the numbers of DOM nodes and listeners and the size of the heap, after a garbage collection. */
 async function sizesOf(session: CDPSession) {
   await session.send('HeapProfiler.collectGarbage');
   const { metrics } = await session.send('Performance.getMetrics');

@@ -141,7 +141,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('link', { name: 'red', exact: true }).waitFor();
   });
 
-  it('show the manager that applies a changed field, whose value the user can take over', async () => {
+  it('show which manager applies a field that the user has changed, and offer to take its value', async () => {
     const metadata = { name: 'applied' };
     await server.client.apply(Ticket, { metadata, spec: { title: 'by ci', priority: 3 } }, { fieldManager: 'ci' });
     await visit(page, placeOf('applied', 'edit'));
@@ -340,7 +340,7 @@ describe('objects in the console [slow]', function () {
     });
   }
 
-  it('are counted on the overview, also failing objects that it does not list', async () => {
+  it('are counted on the overview when they fail, even those that the overview does not list', async () => {
     faults.isBroken = true;
     for (let number = 0; number < 13; number += 1)
       await server.client.create(Ticket, { metadata: { name: `late-${number}` }, spec: { title: 'breaks' } });
@@ -349,7 +349,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('region', { name: 'Rates' }).getByText('errors/s').waitFor();
   });
 
-  it('have a page for each controller, which says when no controller has the name', async () => {
+  it('have a page for a controller, which says when there is no controller of this name', async () => {
     await visit(page, '#/controllers/no.such');
     await page.getByText('There is no controller of this name').waitFor();
     await page.getByRole('link', { name: 'See all controllers' }).press('Enter');

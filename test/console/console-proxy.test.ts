@@ -15,7 +15,7 @@ import { Ticket, ticketsPath } from './tickets.fixture.ts';
 const token = 'the-token-of-the-administrator';
 const prefix = '/control/plane';
 
-/** Starts a proxy that ends TLS, and forwards requests below the prefix, without the prefix. */
+/** Starts a proxy that terminates TLS, and forwards requests below the prefix after it has removed the prefix. */
 async function startProxy(pem: string, target: string): Promise<Server> {
   const { hostname, port } = new URL(target);
   const proxy = createServer({ key: pem, cert: pem }, (incoming, outgoing) => {
@@ -69,7 +69,7 @@ describe('the console behind a proxy with TLS and a prefix [slow]', function () 
     if (folder !== undefined) rmSync(folder, { recursive: true });
   });
 
-  it('lets a user log in with a token, follow a kind, and log out', async () => {
+  it('lets a user log in with a token, see new objects of a kind, and log out', async () => {
     const { port } = proxy.address() as AddressInfo;
     const url = `https://127.0.0.1:${port}${prefix}/console/`;
     const page = await browser.open(`${url}#/kinds/${ticketsPath}`);

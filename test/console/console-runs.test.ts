@@ -74,7 +74,7 @@ describe('runs of controllers in the console [slow]', function () {
     await run.getByText(/(Next run: (in \d+s|now)|The next run was due (just now|\d+s ago))\./).waitFor();
   });
 
-  it('appear on the overview when an object begins to fail, without a reload', async () => {
+  it('appear on the overview without a reload when an object begins to fail', async () => {
     await create('west', { trees: 0 });
     await visit(page, '#/');
     const card = page.getByRole('region', { name: 'Objects that need attention' });
@@ -85,7 +85,7 @@ describe('runs of controllers in the console [slow]', function () {
     await card.getByText('Sick: as it is').first().waitFor();
   });
 
-  it('are shown beside a tree of the objects that an object owns, which is updated live and has at most 500 objects', async () => {
+  it('have a page with a tree of the objects that an object owns; the tree is live, and has at most 500 objects', async () => {
     await create('many', { trees: 1100 });
     await create('tail', { trees: 1 });
     await server.settle();

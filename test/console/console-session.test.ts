@@ -176,7 +176,7 @@ describe('a session of the console [slow]', function () {
     await page.getByText('You may not do this').waitFor();
   });
 
-  it('shows a message in place of cards and tables that the user may not read', async () => {
+  it('leaves out cards that the user may not read, and shows a message in place of tables', async () => {
     await visit(page, '#/');
     await page.getByRole('region', { name: 'Objects that need attention' }).waitFor();
     for (const name of ['Warnings', 'Plugins', 'Rates'])
@@ -263,7 +263,7 @@ describe('a session of the console [slow]', function () {
     await page.getByText('live', { exact: true }).waitFor();
   });
 
-  it('shows the missing permission when it is withdrawn while the page is open', async () => {
+  it('names the missing permission when a permission is withdrawn while the page is open', async () => {
     await page.getByText('live', { exact: true }).waitFor();
     await ask('DELETE', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/ada');
     await page.getByText('You may not do this').waitFor();

@@ -53,7 +53,7 @@ describe('the console in a browser [slow]', function () {
     expect(bytes.reduce((sum, each) => sum + each, 0)).to.be.at.most(150 * 1024);
   });
 
-  it('has a content security policy without inline scripts and styles', async () => {
+  it('has a content security policy that allows no inline scripts and styles', async () => {
     const { headers } = await fetch(`${server.url}/console/`);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).to.contain("default-src 'self'").and.not.contain('unsafe');
@@ -69,7 +69,7 @@ describe('the console in a browser [slow]', function () {
     await page.getByRole('link', { name: 'delta', exact: true }).waitFor({ state: 'detached' });
   });
 
-  it('keeps filters and order in the URL, and supports the back button', async () => {
+  it('keeps the filters of a list in the URL, and supports the back button', async () => {
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByLabel('Labels').fill('example.com/team=beta');
     await page.getByLabel('Labels').press('Enter');
@@ -147,7 +147,7 @@ describe('the console in a browser [slow]', function () {
     );
   });
 
-  it('labels, pauses and resumes the selected objects after a dry run, by keyboard', async () => {
+  it('labels, pauses, resumes and reconciles the selected objects by keyboard', async () => {
     for (const name of ['many-1', 'many-2'])
       await server.client.create(Ticket, { metadata: { name, labels: { old: 'yes' } }, spec: { title: name } });
     await visit(page, `#/kinds/${ticketsPath}?sort=metadata.name%2Cdesc`);

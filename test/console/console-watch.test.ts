@@ -36,7 +36,7 @@ describe('a broken connection of the console to the server [slow]', function () 
   const create = async (name: string): Promise<unknown> =>
     server.client.create(Ticket, { metadata: { name }, spec: { title: name } });
 
-  it('is shown; afterwards the watch continues from its revision, without another list', async () => {
+  it('is shown; when it is restored, the watch continues from its revision without another list', async () => {
     proxy.down();
     await page.getByText('The connection to the server is lost.', { exact: false }).waitFor();
     await expectAccessible(page);
@@ -52,7 +52,7 @@ describe('a broken connection of the console to the server [slow]', function () 
     await page.getByText('read again', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  it('leads to another list, with a note on the page, when the revision is compacted', async () => {
+  it('leads to another list and a note on the page when the revision of the watch is compacted meanwhile', async () => {
     proxy.down();
     await page.getByText('The connection to the server is lost.', { exact: false }).waitFor();
     await server.client.delete(Ticket, 'goes');

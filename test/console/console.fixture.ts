@@ -30,7 +30,7 @@ export class ConsoleBrowser {
 
   static async start(context: Mocha.Context): Promise<ConsoleBrowser> {
     if (!existsSync(executablePath)) context.skipBecause(`there is no ${executablePath}: apt-get install chromium`);
-    // Chromium has no sandbox when it runs as root.
+    // Chromium cannot use its sandbox when it runs as root.
     const args = ['--no-sandbox', '--disable-dev-shm-usage'];
     return new ConsoleBrowser(await chromium.launch({ executablePath, args }));
   }

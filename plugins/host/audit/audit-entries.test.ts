@@ -14,7 +14,7 @@ interface Found {
   readonly items: readonly { readonly auditID: string }[];
 }
 
-/** The entry with number n has a time of n seconds. */
+/** Returns the entry `number` as a line of the log. Its time is that many seconds after the start of 2030. */
 function line(number: number, more: object = {}): string {
   const stageTimestamp = new Date(Date.UTC(2030, 0, 1) + number * 1000).toISOString();
   const user = { username: number % 2 === 0 ? 'ada' : 'bob' };
@@ -62,12 +62,12 @@ describe('the audit log over HTTP', () => {
     expect(ids(all)).to.deep.equal(['402', '400', '398', '396']);
   });
 
-  it('is searched by the object of a request', async () => {
+  it('returns only entries with the resource, the name or the verb that the query has', async () => {
     expect(ids(await found('resource=persons.people.example.com&name=p7'))).to.deep.equal(['7']);
     expect(ids(await found('verb=delete'))).to.deep.equal([]);
   });
 
-  it('refuses a bad value of a parameter with a message that names the parameter, and refuses users without the permission', async () => {
+  it('refuses a wrong parameter with 400 and its name, and a user without the permission with 403', async () => {
     for (const [query, text] of [
       ['since=yesterday', 'since: must be a time'],
       ['limit=501', 'limit: must be'],
@@ -81,7 +81,7 @@ describe('the audit log over HTTP', () => {
     expect([refused.status, await refused.text()].join(' ')).to.match(/^403 .*cannot list resource \\?"entries/);
   });
 
-  it('names the option that turns the audit log on, when the server keeps none', async () => {
+  it('responds with 404, and names --audit-log, when the server has no audit log', async () => {
     const without = await startApiServer({ database: 'memory:', port: 0, token });
     try {
       serveAuditEntries(without, undefined);

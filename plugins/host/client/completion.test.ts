@@ -43,7 +43,7 @@ describe('Completion in a shell [spec experience-completion]', () => {
     expect(await offered('plugin', 'enable', '')).to.deep.equal([]);
   });
 
-  it('offers kinds and names of the server', async () => {
+  it('offers the kinds of the server, and the names of its objects', async () => {
     const at = ['--server', server.url];
     expect(await offered('get', ...at, 'widg')).to.deep.equal(['widgets']);
     expect(await offered('delete', 'widgets', ...at, 'le')).to.deep.equal(['left']);
@@ -63,7 +63,7 @@ describe('Completion in a shell [spec experience-completion]', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('offers the values of an option, and leaves files to the shell', async () => {
+  it('offers the values of an option, and nothing where a file or a selector is expected', async () => {
     const at = ['--server', server.url];
     expect(await offered('get', ...at, '-n', 'def')).to.deep.equal(['default']);
     expect(await offered('get', ...at, 'widgets', '-o', '')).to.deep.equal([
@@ -81,11 +81,11 @@ describe('Completion in a shell [spec experience-completion]', () => {
     expect(await offered('get', ...at, '-l', '')).to.deep.equal([]);
   });
 
-  it('offers nothing without a server', async () => {
+  it('offers nothing when the server does not respond', async () => {
     expect(await offered('get', '--server', 'http://127.0.0.1:1', 'wid')).to.deep.equal([]);
   });
 
-  it('prints scripts that the shells accept, and refuses other shells', async () => {
+  it('prints scripts for bash, zsh and fish, and refuses other shells', async () => {
     for (const shell of ['bash', 'zsh', 'fish']) {
       const { code, stdout } = await runCommand(['completion', shell]);
       expect(code, shell).to.equal(0);

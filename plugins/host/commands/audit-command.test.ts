@@ -75,7 +75,7 @@ describe('homeostat audit', () => {
     expect(rows[2]).to.include('ann (by root)').and.to.include('c?[2J');
   });
 
-  it('prints the entries that match all conditions', async () => {
+  it('prints only the entries that match all options', async () => {
     expect(await names()).to.deep.equal(['a', 'b', 'c']);
     expect(await names('--user', 'ann')).to.deep.equal(['a', 'c']);
     expect(await names('--user', 'ann', '--verb', 'get')).to.deep.equal(['c']);
@@ -87,7 +87,7 @@ describe('homeostat audit', () => {
     expect(await names('--resource', 'things/scale')).to.deep.equal([]);
   });
 
-  it('finds users who failed to log in', async () => {
+  it('prints the failed logins of a user', async () => {
     const logFile = join(folder, 'logins.log');
     const token = 'correct-horse-battery-staple';
     const server = await startApiServer({ database: 'memory:', port: 0, token, audit: { logFile } });

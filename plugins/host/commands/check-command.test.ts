@@ -44,7 +44,7 @@ describe('homeostat check [spec experience-check]', () => {
     expect(await told('/none')).to.equal('/none: there is no such folder\n');
   });
 
-  it('accepts declared objects of the kinds of the plugins that --with names', async () => {
+  it('accepts declared objects whose kinds belong to a plugin that --with names', async () => {
     const widgets = await makePlugin('widgets', main);
     const user = await makePlugin('user', 'export default {};', { [file]: declared(1) });
     expect((await runCommand(['check', user])).code).to.equal(1);

@@ -66,8 +66,8 @@ describe('homeostat export and import', () => {
   }
 
   /**
-   * Creates a database that no process has open, with this number of objects of a kilobyte or more, and the Plugin of
-   * the test.
+   * Creates a database with this number of Widgets of at least a kilobyte, in addition to the objects that each server
+   * creates. No process has the database open afterwards.
    */
   async function makeDatabase(name: string, objects: number): Promise<string> {
     const database = `sqlite:${path(name)}`;
@@ -90,7 +90,7 @@ describe('homeostat export and import', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('move all objects from a running server to a new database, and prove that they are equal', async () => {
+  it('move all objects from a running server to a new database, and print the same sha256', async () => {
     const token = 'correct-horse-battery-staple';
     const { url, client } = await serve({ token });
     await client.create(Widget, { metadata: { name: 'w' } });
@@ -112,7 +112,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.have.members(['encryption.key', 'export.ndjson', 'new.db', 'new.db-wal']);
   });
 
-  it('work through a pipe, with the default output of export and with import - [slow]', async () => {
+  it('work with pipes: export writes to stdout by default, and import - reads stdin [slow]', async () => {
     const database = await makeDatabase('a.db', 5);
     const exported = await start(['export'], { HOMEOSTAT_DATABASE: database }).ended;
     expect(exported.code).to.equal(0);
@@ -139,7 +139,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.have.members(['a.db', 'encryption.key', 'mine']);
   });
 
-  it('do not touch a database that a server has open, or one that has objects [slow]', async () => {
+  it('refuse a database that a server has open; import refuses a database with objects, too [slow]', async () => {
     const source = await makeDatabase('source.db', 1);
     const file = path('export.ndjson');
     expect((await run('export', '--database', source, '--output', file)).code).to.equal(0);
@@ -157,7 +157,7 @@ describe('homeostat export and import', () => {
     expect(refused).to.include({ code: 1, stderr: 'homeostat import failed: the database has objects already\n' });
   });
 
-  it('leave no file and no database behind when an export is incomplete', async () => {
+  it('leave no file and no database behind when the exported data are cut off', async () => {
     const database = await makeDatabase('a.db', 3);
     const { stdout } = await run('export', '--database', database);
     const cut = path('cut');
@@ -200,7 +200,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('can be repeated after a kill -9; until it is complete, the database is neither served nor exported [slow]', async () => {
+  it('import again after a kill -9; until then, serve and export refuse the incomplete database [slow]', async () => {
     const source = await makeDatabase('source.db', 2999);
     const { stdout: text, stderr } = await run('export', '--database', source);
     const [, sha256 = ''] = /sha256 ([0-9a-f]{64})/.exec(stderr) ?? [];
@@ -208,8 +208,8 @@ describe('homeostat export and import', () => {
     const pipe = path('pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const importing = start(['import', '--database', database, pipe]);
-    // The import reads the file twice, to check and to import it. The second time, it gets two of three batches, and
-    // never the rest.
+    // The import reads the pipe twice: first to check the text, then to import it. The second time, the pipe delivers
+    // two of three batches, and never the rest.
     await writeFile(pipe, text);
     await eventually(() => existsSync(path('part.db')), { timeoutMs: 10_000 });
     const second = await open(pipe, 'w');
@@ -232,7 +232,7 @@ describe('homeostat export and import', () => {
     expect((await moved.client.get(Widget, 'w2998')).metadata.version).to.equal(1);
   });
 
-  it('leave no files behind when they are stopped [slow]', async () => {
+  it('leave no file behind when SIGTERM stops an export [slow]', async () => {
     const slow = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders();
     });
@@ -278,7 +278,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('describe themselves with --help', async () => {
+  it('print their options and arguments with --help', async () => {
     const [exporting, importing] = [await run('export', '--help'), await run('import', '--help')];
     for (const text of ['--server <url>', '--output <file>', 'HOMEOSTAT_DATABASE'])
       expect(exporting.stdout).to.include(text);

@@ -6,7 +6,7 @@ import { parseManifest } from '../manifest/manifest.ts';
 import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { runCommand } from './run-command.fixture.ts';
 
-/** Runs the command in a folder. */
+/** Runs `homeostat new` with the folder as the working directory. */
 async function runNew(
   folder: string,
   ...args: readonly string[]
@@ -31,7 +31,7 @@ export default definePlugin({ models: [
 describe('homeostat new', () => {
   after(removeFolders);
 
-  it('adds a part of the group that the manifest names', async () => {
+  it('adds a kind in the group of the manifest, and refuses to overwrite its file', async () => {
     const folder = await makeFolder({
       'plugin.yaml': 'name: shop\nversion: 1.0.0\ngroup: shop.example.org\n',
       'index.ts': index,
@@ -61,8 +61,8 @@ describe('homeostat new', () => {
   });
 });
 
-describe('the names of a new plugin', () => {
-  /** The host's message about a manifest, without the line and the key. */
+describe('the name and the group of a new plugin', () => {
+  /** Returns the host's message about a manifest with the value; undefined when the host accepts the manifest. */
   function judged(key: 'name' | 'group', value: string): string | undefined {
     const fields = { name: 'shop', version: '1.0.0', [key]: value };
     try {
@@ -74,12 +74,12 @@ describe('the names of a new plugin', () => {
   }
 
   for (const value of ['shop', '2fa', 'Shop', 'a.b', '-a', 'a-', 'service', 'x'.repeat(254), 'a_b'])
-    it(`are accepted or refused as by the host, for the name ${value.slice(0, 20)}`, () => {
+    it(`get the same result from checkPluginName and from the host, for the name ${value.slice(0, 20)}`, () => {
       expect(checkPluginName(value)).to.equal(judged('name', value));
     });
 
   for (const value of ['shop.example.com', 'shop', 'a..b', 'A.b', 'x.y-', `${'x'.repeat(253)}.y`])
-    it(`are accepted or refused as by the host, for the group ${value.slice(0, 20)}`, () => {
+    it(`get the same result from checkPluginGroup and from the host, for the group ${value.slice(0, 20)}`, () => {
       expect(checkPluginGroup(value)).to.equal(judged('group', value));
     });
 });

@@ -93,7 +93,7 @@ describe('homeostat plugin', () => {
     await eventually(() => plugins.host.statuses().length === 0);
   });
 
-  it('packs a folder and uploads it, with the files that npm would publish, or with all files if the folder is no npm package [slow]', async () => {
+  it('uploads the files of a folder that npm would publish, or all visible files if npm cannot publish it [slow]', async () => {
     const elsewhere = { HOMEOSTAT_PLUGINS_DIR: '' };
     const unpublished = await makeDemo('1.0.0', {
       '.secret': 'x',
@@ -123,7 +123,7 @@ describe('homeostat plugin', () => {
       .and.not.include('notes.txt');
   });
 
-  it('deletes with --purge the objects that the plugin has declared and created, and no others [slow]', async () => {
+  it('deletes with --purge only the declared objects that the plugin has created at its start [slow]', async () => {
     const model = widgetModel();
     const files = { 'resources/extensions/w.yaml': `${widget('own')}---\n${widget('shared')}` };
     const { server } = plugins;
@@ -162,7 +162,7 @@ describe('homeostat plugin', () => {
     ]);
   });
 
-  it('installs a package of the registry, and runs none of its scripts [slow]', async () => {
+  it('installs a package from the npm registry, and runs none of its scripts [slow]', async () => {
     const trace = join(dirname(pluginsDir), 'script-ran');
     const script = `touch ${trace}`;
     const registry = new TestRegistry();
@@ -192,9 +192,9 @@ describe('homeostat plugin', () => {
       says: string,
       args: () => Promise<readonly string[]>,
     ])[] = [
-      ['a plugin that is not there', 1, 'there is no plugin "nope"', async () => ['enable', 'nope']],
+      ['an unknown plugin', 1, 'there is no plugin "nope"', async () => ['enable', 'nope']],
       [
-        'a source that is nothing',
+        'a source that is neither a path nor the name of a package',
         1,
         'is not a folder, a file, or the name of a package',
         async () => ['install', 'git+ssh://x/y'],
@@ -226,7 +226,7 @@ describe('homeostat plugin', () => {
         },
       ],
       [
-        'a manifest whose name leads out',
+        'a manifest whose name is a path',
         1,
         'name: ',
         async () => ['install', await makeFolder({ 'plugin.yaml': 'name: ../../x\nversion: 1.0.0\n' })],
@@ -241,7 +241,7 @@ describe('homeostat plugin', () => {
         ],
       ],
       [
-        'a link that leads out',
+        'a link to a file outside of the plugin',
         1,
         "leads out of the plugin's folder",
         async () => {
@@ -257,19 +257,19 @@ describe('homeostat plugin', () => {
         async () => ['install', await makeDemo('1.0.0'), '--token', 'x'.repeat(16)],
       ],
       [
-        'a folder of plugins that is not there',
+        'a folder of plugins that does not exist',
         2,
         '--plugins-dir: /nowhere/plugins: there is no such folder: create it first, or name another one\n',
         async () => ['install', await makeDemo('1.0.0'), '--plugins-dir', '/nowhere/plugins'],
       ],
       [
-        'a domain that is not the one of the server',
+        'a service domain that is not the domain of the server',
         1,
         'the server has no plugins of the domain "example.internal": --service-domain',
         async () => ['install', await makeDemo('1.0.0'), '--service-domain', 'example.internal'],
       ],
       [
-        'an upload whose scripts may run',
+        'an upload with --run-scripts',
         2,
         "--run-scripts: a server runs no scripts of an uploaded plugin: use --plugins-dir on the server's machine",
         async () => ['install', await makeDemo('1.0.0'), '--run-scripts', '--plugins-dir', ''],
@@ -292,7 +292,7 @@ describe('homeostat plugin', () => {
         ],
       ],
       [
-        'an upload of what is neither there nor the name of a package',
+        'an upload of a source that is neither a path nor the name of a package',
         1,
         './nowhere: is not a folder, a file, or the name of a package',
         async () => ['install', './nowhere', '--plugins-dir', ''],
@@ -332,7 +332,7 @@ describe('homeostat plugin', () => {
     }
   });
 
-  it('gives a plugin the homeostat of its host, whatever its package.json requests', async () => {
+  it('gives a plugin the homeostat package of the host, whatever version its package.json requires', async () => {
     const folder = await makePlugin(
       'demo',
       "import { definePlugin, defineModel } from 'homeostat';\nimport { isNotFound } from '@homeostat/controller-runtime/api';\n" +
@@ -356,7 +356,7 @@ describe('homeostat plugin', () => {
     'texts/hello.txt': 'Hello',
   };
 
-  it('copies the files of a folder that npm would publish [slow]', async () => {
+  it('copies only the files of a folder that npm would publish [slow]', async () => {
     const files = ['dist', '!dist/**/*.test.*', 'plugin.yaml'];
     const content = { name: 'demo', version: '1.0.0', type: 'module', files, devDependencies: { typescript: '7.0.2' } };
     const folder = await makeDemo('1.0.0', { ...belongings, 'package.json': JSON.stringify(content) });
@@ -364,13 +364,13 @@ describe('homeostat plugin', () => {
     expect(await plugins.filesOf('demo')).to.deep.equal(['dist/index.js', 'package.json', 'plugin.yaml']);
   });
 
-  it('copies everything but generated files from a folder that npm could not publish', async () => {
+  it('copies all files except hidden files, data and node_modules from a folder that npm cannot publish', async () => {
     expect(await plugin(['install', await makeDemo('1.0.0', belongings)])).to.include({ code: 0, stderr: '' });
     const files = ['dist/index.js', 'dist/index.test.js', 'package.json', 'plugin.yaml', 'texts/hello.txt'];
     expect(await plugins.filesOf('demo')).to.deep.equal(files);
   });
 
-  it('skips the copy of homeostat that an archive brings [slow]', async () => {
+  it('does not install a copy of homeostat from the bundled dependencies of a plugin [slow]', async () => {
     const content = {
       name: 'demo',
       version: '1.0.0',
@@ -405,7 +405,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(pluginsDir)).to.deep.equal([]);
   });
 
-  it('installs into a folder of plugins that is a link, and accepts links that stay inside the plugin', async () => {
+  it('installs into a folder of plugins that is a symbolic link, and accepts links that stay inside the plugin', async () => {
     const link = join(dirname(pluginsDir), 'link');
     await symlink(pluginsDir, link);
     const folder = await makeDemo('1.0.0');
@@ -431,7 +431,7 @@ describe('homeostat plugin', () => {
     });
   });
 
-  it("installs into the server's folder, even when the server sees another inode number for the folder", async () => {
+  it("installs into the server's folder, even when the server reports another inode number for the folder", async () => {
     const page = pluginsDirPage(pluginsDir);
     const other = await startApiServer({ database: 'memory:', port: 0 });
     other.addDebugPage({ ...page, index: () => ({ ...Object(page.index()), id: '0:0' }) as object });
@@ -447,7 +447,7 @@ describe('homeostat plugin', () => {
   });
 
   for (const verb of ['install', 'uninstall']) {
-    it(`refuses a folder of plugins that is not the server's before it ${verb}s anything`, async () => {
+    it(`refuses a --plugins-dir that is not the server's folder, and ${verb}s nothing`, async () => {
       const folder = await makeDemo('1.0.0');
       if (verb === 'uninstall') await plugin(['install', folder]);
       const elsewhere = await makeFolder({ 'demo/plugin.yaml': 'name: demo\nversion: 1.0.0\n' });

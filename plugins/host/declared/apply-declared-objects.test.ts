@@ -19,7 +19,7 @@ describe('the objects that a plugin declares', () => {
 
   afterEach(removeFolders);
 
-  /** Starts a plugin with these files, beside a plugin with the kind Widget, which has a unique index on spec.code. */
+  /** Starts a plugin with these files, and a plugin with the kind Widget, which has a unique index on spec.code. */
   async function startWith(files: Readonly<Record<string, string>>): Promise<{ failure: string; names: string[] }> {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     const host = new PluginHost({ server });
@@ -65,7 +65,7 @@ describe('the objects that a plugin declares', () => {
     await second.stop();
   });
 
-  it('fail the start with all mistakes, each with the line of its field, and no object is created', async () => {
+  it('fail the start of the plugin with all their mistakes and lines, and none of them is created', async () => {
     const { failure, names } = await startWith({
       [`${folder}/a.yaml`]: `${widget('good')}---\n${head('bad')}spec:\n  code: 7\n  colour: red\n  size: 0\n`,
       [`${folder}/b.yaml`]: `${head('A_B')}  labels:\n    example.com/ok: x\n    ok: x\n    example.com/-: x\n`,
@@ -106,7 +106,7 @@ describe('the objects that a plugin declares', () => {
     ]);
   });
 
-  it('are checked even if they exist already', async () => {
+  it('are validated even if an object with the same name exists already', async () => {
     const files = { [`${folder}/a.yaml`]: `${head('a')}spec: { size: 0 }\n` };
     const declares = await makePlugin('declares', 'export default {};', {
       'plugin.yaml': 'name: declares\nversion: 1.0.0\ndependencies: { plugin-1: "*" }\n',

@@ -33,7 +33,7 @@ describe('declared objects', () => {
 
   const file = async (text: string): Promise<string> => makeFolder({ [`${folder}/a.yaml`]: text });
 
-  it('are all documents of all YAML files in both folders, but not in subfolders [spec 2.9-folder, 2.9-file-names, 2.9-type]', async () => {
+  it('are read from the YAML files in resources/extensions and src/main/resources/extensions, not in subfolders [spec 2.9-folder, 2.9-file-names, 2.9-type]', async () => {
     const path = await makeFolder({
       [`${folder}/z.yaml`]: `${widget('a')}---\n${widget('b')}---\n`,
       [`${folder}/notes.txt`]: 'not YAML: [',
@@ -48,7 +48,7 @@ describe('declared objects', () => {
     );
   });
 
-  it('need not exist: a plugin may have no folder for them', async () => {
+  it('are an empty list when the plugin has no folder for them', async () => {
     expect(await read(await makeFolder({}))).to.deep.equal({ objects: [], mistakes: [] });
   });
 
@@ -63,7 +63,7 @@ describe('declared objects', () => {
     });
   });
 
-  it('are refused when they have the key of the other revision: the message names the right key, and the line [spec 9-file-key-2.15, 9-file-key-2.9]', async () => {
+  it('are refused with the version key of the other revision; the message names the right key and the line [spec 9-file-key-2.15, 9-file-key-2.9]', async () => {
     const wrong = async (text: string, revision: '2.15' | '2.9'): Promise<readonly string[]> =>
       (await read(await file(text), revision)).mistakes;
     const place = `${folder}/a.yaml: document 1, line`;
@@ -127,13 +127,13 @@ describe('declared objects', () => {
     ]);
   });
 
-  it('report a hundred mistakes, and the number of the others', async () => {
+  it('are refused with the first hundred mistakes, and the number of the other mistakes', async () => {
     const { mistakes } = await read(await file('- 1\n---\n'.repeat(103)));
     expect(mistakes).to.have.length(101);
     expect(mistakes.at(-1)).to.equal('and 3 more');
   });
 
-  it('are not read through a link out of the folder', async () => {
+  it("are refused in a file that is a link out of the plugin's folder", async () => {
     const outside = await makeFolder({ 'x.yaml': widget('x') });
     const path = await file(widget('a'));
     await symlink(join(outside, 'x.yaml'), join(path, folder, 'b.yaml'));

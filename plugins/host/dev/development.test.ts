@@ -11,8 +11,8 @@ import { Development } from './development.ts';
 const runtime = import.meta.resolve('homeostat');
 
 /**
- * Returns the main file of a plugin whose kind has these fields. The plugin greets with a word that another file
- * exports.
+ * Returns the main file of a plugin whose kind has these fields in its spec. Its controller writes a greeting with the
+ * word that dist/word.js exports.
  */
 function mainOf(fields: string): string {
   return `
@@ -83,7 +83,7 @@ describe('Development', () => {
 
   const write = async (path: string, content: string): Promise<void> => writeFile(join(folder, path), content);
 
-  /** Advances time until a line has been printed. */
+  /** Advances time until a printed line contains the text. */
   async function told(text: string): Promise<void> {
     await eventually(
       async () => {
@@ -122,7 +122,7 @@ describe('Development', () => {
     ending.abort();
   });
 
-  it('reports how the schema differs, and which stored objects do not fit', async () => {
+  it('reports how the schema has changed, and which stored objects do not fit the new schema', async () => {
     await develop();
     const created = await fetch(`${server.url}/apis/shop.example.com/v1/orders`, {
       method: 'POST',
@@ -144,7 +144,7 @@ describe('Development', () => {
     expect(lines.at(-1)).to.equal('shop 1.0.0 is Started');
   });
 
-  it('keeps the previous version when the new version cannot be loaded, and loads the next version that can', async () => {
+  it('keeps the previous version while the new version cannot be loaded, and starts a later version that can be loaded', async () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('dist/word.js', 'export const word = nothing;');
@@ -196,7 +196,7 @@ describe('Development', () => {
     await told('shop 1.0.0 is Started');
   });
 
-  it('reports why a version fails at its start, and starts the version that repairs it', async () => {
+  it('reports why a version fails at its start, and starts the next version when it is correct', async () => {
     await develop();
     const main = mainOf("size: { type: 'string' }");
     await write(
@@ -230,7 +230,7 @@ describe('Development', () => {
     'node_modules/typescript/tsc.js': compiler,
   };
 
-  it('reports that it serves an earlier build when there are errors at the start, until they are corrected [slow]', async () => {
+  it('serves an earlier build, and reports this, when the sources have compile errors at the start [slow]', async () => {
     await develop({ ...typeScript, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
       'there are errors: dist/index.js of an earlier build is served until they are corrected',
@@ -240,7 +240,7 @@ describe('Development', () => {
     await told('+ spec.colour');
   });
 
-  it('reports that it serves nothing when there are errors at the start, and no earlier build', async () => {
+  it('reports that it serves nothing when the sources have compile errors and there is no earlier build', async () => {
     const manifest = 'name: shop\nversion: 1.0.0\nmain: build/index.js\n';
     await develop({ ...typeScript, 'plugin.yaml': manifest, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
@@ -249,7 +249,7 @@ describe('Development', () => {
     expect(host.statuses()).to.have.nested.property('[0].phase', 'Failed');
   });
 
-  it('compiles a TypeScript plugin with its own compiler, and does not reload it while there are errors [slow]', async () => {
+  it("compiles a plugin with the TypeScript in the plugin's node_modules, and does not reload it while there are errors [slow]", async () => {
     await develop({ ...typeScript, 'index.ts': mainOf("size: { type: 'string' }") });
     await write('index.ts', 'a mistake');
     await told('there are errors: nothing is reloaded');

@@ -29,7 +29,7 @@ describe('schemaDifference', () => {
       ['added', 'string, optional, default "x"', 'stored objects get the default at their next write'],
     ],
     [
-      'a field that went',
+      'a removed field',
       { a: text },
       {},
       ['removed', '', 'stored values are still read, and are removed at the next write of their object'],
@@ -68,7 +68,7 @@ describe('schemaDifference', () => {
     });
   }
 
-  it('reports a field that becomes required, and one that is no longer required', () => {
+  it('reports a field that becomes required, and a field that is no longer required', () => {
     const [required] = schemaDifference(model({ a: text }), model({ a: text }, ['a']));
     expect(required?.what).to.equal('now required');
     expect(required?.meaning).to.equal('a write of a stored object is refused until the object has a value here');
@@ -77,7 +77,7 @@ describe('schemaDifference', () => {
     expect(optional?.meaning).to.equal('nothing changes for stored objects');
   });
 
-  it('names fields in lists and maps, and only the outermost of several new fields', () => {
+  it('names fields in lists and maps, and only the outermost of nested new fields', () => {
     const part = { type: 'object', properties: { name: text } };
     const after = model({
       whole: part,
@@ -95,7 +95,7 @@ describe('schemaDifference', () => {
     ]);
   });
 
-  it('does not compare the fields of a nested object of the same kind', () => {
+  it("reports a changed field once when the schema refers to itself by $ref: '#'", () => {
     const nested = (spec: object): ModelDescriptor =>
       defineModel({
         gvk: 'shop.example.com/v1/Order',

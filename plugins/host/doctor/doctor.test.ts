@@ -129,7 +129,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     );
   });
 
-  it('reports that the database is in use, damaged, or of another program', async () => {
+  it('reports a database that is in use, and a file that is not a database', async () => {
     const database = `sqlite:${path('b.db')}`;
     await serve({ database });
     const used = await judged('--database', database);
@@ -140,7 +140,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     expect(of(damaged.findings, 'database')[0]?.message).to.include('file is not a database');
   });
 
-  it('reports who else has access to a file with secrets', async () => {
+  it('reports a file with secrets to which other users than its owner have access', async () => {
     for (const name of ['admin.kubeconfig', 'encryption.key']) {
       await writeFile(path(name), '');
       await chmod(path(name), 0o644);
@@ -179,7 +179,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     });
   });
 
-  it('judges a running server', async () => {
+  it('reports that a running server is ready', async () => {
     const { url } = await serve({});
     const { code, findings } = await judged('--server', url);
     expect(findings.filter(({ level }) => level === 'error')).to.deep.equal([]);
@@ -193,7 +193,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     expect(of(findings, 'server')[0]?.cure).to.equal('start it: homeostat serve');
   });
 
-  it('reports release lines of Node that get no more fixes', () => {
+  it('reports a Node version that is too old, or whose release line gets no more fixes', () => {
     const level = (version: string, time: string): string | undefined => judgeNode(version, Date.parse(time))[0]?.level;
     expect(level('20.18.3', '2025-01-01')).to.equal('error');
     expect(level('20.19.0', '2026-04-30')).to.equal('ok');

@@ -111,7 +111,7 @@ describe("a host in the plugin's node_modules [slow]", function () {
     expect(await exited).to.deep.equal([0, null]);
   });
 
-  it('prints an error of a plugin without naming files of the host', async () => {
+  it('reports the mistake of a plugin without the paths of the host in node_modules', async () => {
     const plugin = await makeScaffold("import { defineModel } from 'homeostat';\nexport default { models: [5] };");
     const child = serve(plugin);
     await said('"msg":"ready"');

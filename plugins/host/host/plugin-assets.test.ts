@@ -56,7 +56,7 @@ describe('the static files of a plugin', () => {
     await removeFolders();
   });
 
-  /** Sends a request whose path is not normalized. */
+  /** Sends a request with exactly this path; `fetch` would normalize the path. */
   async function ask(path: string, { method = 'GET', headers = {} }: AskOptions = {}, at = server): Promise<Answer> {
     const { port } = new URL(at.url);
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -80,7 +80,7 @@ describe('the static files of a plugin', () => {
       ['', 'text/html; charset=utf-8', files['resources/static/index.html']],
       ['sub/', 'text/html; charset=utf-8', 'below'],
     ];
-    it("sets a content security policy: pages run only scripts from the plugin's files, and an SVG runs none", async () => {
+    it('sets a content security policy: pages run only scripts of the same origin, and an SVG file runs no scripts', async () => {
       const policyOf = async (path: string): Promise<string> =>
         String((await ask(`/plugins/shop/assets/${path}`)).headers['content-security-policy']);
       const page = await policyOf('');
@@ -138,7 +138,7 @@ describe('the static files of a plugin', () => {
       expect((await ask(path, { headers: { 'if-none-match': '"other"' } })).status).to.equal(200);
     });
 
-    it('has a different ETag after the file is replaced by one of the same size and time', async () => {
+    it('sends another ETag after the file is replaced by a file with the same size and time', async () => {
       const path = '/plugins/shop/assets/packed.txt';
       const packed = new Date('1985-10-26T08:15:00Z');
       await writeFile(inStatic('packed.txt'), 'first');
@@ -197,13 +197,13 @@ describe('the static files of a plugin', () => {
       for (const { headers } of [range, condition]) expect(headers).not.to.have.any.keys('etag', 'last-modified');
     });
 
-    it('refuses other methods with 405', async () => {
+    it('refuses other methods than GET and HEAD with 405', async () => {
       for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
         expect((await ask('/plugins/shop/assets/shop.js', { method })).status, method).to.equal(405);
     });
   });
 
-  describe('when a client requests other files of the plugin, the server', () => {
+  describe('when a client requests a path outside of the static files, the server', () => {
     before(async () => {
       const outside = await makeFolder({ 'secret.txt': secret, 'deep/secret.txt': secret });
       await symlink(join(outside, 'secret.txt'), inStatic('link.txt'));
@@ -312,7 +312,7 @@ describe('the static files of a plugin', () => {
       expect((await ask('/plugins/shop/assets/a..b/fine.txt')).text).to.equal('fine');
     });
 
-    it('identifies plugins by their names only', async () => {
+    it('responds with 404 to a path without the name of a plugin and one of its static files', async () => {
       const paths = ['/plugins/bare/assets/', '/plugins/nobody/assets/shop.js', '/plugins/../assets/shop.js'];
       for (const path of [
         ...paths,
@@ -350,7 +350,7 @@ describe('the static files of a plugin', () => {
 
   it('are served only while the plugin is Started; a stop of the plugin ends a download [slow]', async () => {
     const own = await makePlugin('short', plainPlugin, { 'resources/static/a.txt': 'a' });
-    // The file is larger than all buffers between it and a client that does not read.
+    // The file is larger than all buffers between the server and a client that does not read.
     await writeFile(join(own, 'resources/static/large.bin'), Buffer.alloc(32 * 1024 * 1024));
     const host = await startTestServer({ plugins: [own] });
     const kind = pluginKind('homeostat.internal');

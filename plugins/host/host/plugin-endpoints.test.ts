@@ -160,7 +160,7 @@ describe('the endpoints of a plugin', () => {
     expect((await get(`${base}/apples/starting`)).status).to.equal(200);
   });
 
-  it("may be added by the plugin's start function, and use what the host passed to it [spec 1-custom-endpoints, 4.3-handler, 9-style-2.15]", async () => {
+  it("can be added in the plugin's start method, and can use the client of the plugin [spec 1-custom-endpoints, 4.3-handler, 9-style-2.15]", async () => {
     const Widget = widgetModel();
     class Mine extends BasePlugin {
       override async start(): Promise<void> {
@@ -202,10 +202,10 @@ describe('the endpoints of a plugin', () => {
     expect(() => (context as { endpoints: PluginEndpoints }).endpoints.add(AppleController)).to.throw('stopped');
   });
 
-  describe('fail only the plugin that declares them', () => {
+  describe('with a mistake', () => {
     const answer = (): ServerResponse => ServerResponse.ok();
 
-    it('when they cannot be served: a router without a group and version, an endpoint in a group that the plugin may not use, or a functional router in a plugin of revision 2.9 [spec 9-style-2.9]', async () => {
+    it('fail only their plugin when a router has no group, a forbidden group, or is functional in revision 2.9 [spec 9-style-2.9]', async () => {
       const reserved = route('x.homeostat.internal/v1').GET('/a', answer).build();
       add('nameless', { endpoints: [route().GET('/a', answer).build()] });
       add('foreign', { endpoints: [reserved] });
@@ -220,7 +220,7 @@ describe('the endpoints of a plugin', () => {
       expect((await get(`${base}/apples/none`)).status).to.equal(204);
     });
 
-    it('when their path collides with that of a kind, in both orders of registration [spec 4.3-other-group]', async () => {
+    it('fail the plugin when their path collides with the path of a kind; of two plugins, the later one fails [spec 4.3-other-group]', async () => {
       const path = 'GET /apis/widgets.example.com/v1/{any} of';
       const router = route('widgets.example.com/v1').GET('/:any', answer).build();
       add('both', { models: [widgetModel()], endpoints: [router] });

@@ -76,7 +76,7 @@ describe('the extension points of plugins', () => {
     await eventually(() => host.isIdle());
   }
 
-  it('have contributions in the order of dependencies, and those of one plugin in the order of their calls', async () => {
+  it('list contributions in the order of dependencies, and those of one plugin in the order of its calls', async () => {
     // The plugins are added in the reverse order. Those without a dependency on each other start at the same time.
     add('last', offering('x'), ['menu', 'middle']);
     add('middle', offering('b', 'a'), ['first', 'menu']);
@@ -88,7 +88,7 @@ describe('the extension points of plugins', () => {
     expect(menu.list()).to.equal(menu.list());
   });
 
-  it('are listed with the names of the contributing plugins while their plugin runs', async () => {
+  it('are listed with the names of the contributing plugins while the plugin that declares them runs', async () => {
     addMenu();
     add('shop', offering('a', 'b'));
     add('news', offering('c'));
@@ -152,7 +152,7 @@ describe('the extension points of plugins', () => {
     expect([labels(), told, phaseOf('shop')]).to.deep.equal(['', [], 'Failed']);
   });
 
-  it('end when their plugin stops, and exist again when the plugin and its dependents start again', async () => {
+  it('are empty after their plugin has stopped, and have contributions again after it has restarted', async () => {
     addMenu();
     add('shop', offering('a'));
     await host.start();
@@ -165,7 +165,7 @@ describe('the extension points of plugins', () => {
     expect([labels(), before.list()]).to.deep.equal(['shop:a', []]);
   });
 
-  describe('are refused with an error that names the plugin and the extension point:', () => {
+  describe('fail the plugin with an error that names the plugin and the extension point, for', () => {
     const contributor = 'plugin "shop" contributes to the extension point';
     const wrong: readonly (readonly [what: string, start: Start, reason: string, dependencies?: readonly string[]])[] =
       [
@@ -238,7 +238,7 @@ describe('the extension points of plugins', () => {
     expect(called).to.equal(1);
   });
 
-  it('of an optional dependency may be declared after other plugins have contributed to them', async () => {
+  it('can be declared by an optional dependency after other plugins have contributed to them', async () => {
     addMenu();
     add('shop', offering('a'), ['menu?']);
     await host.start();
@@ -248,7 +248,7 @@ describe('the extension points of plugins', () => {
     expect(labels()).to.equal('shop:a');
   });
 
-  it('of an optional dependency drop contributions that break the schema, with an error in the contributor’s log', async () => {
+  it('drop contributions to an optional dependency that break the schema, with an error in the contributor’s log', async () => {
     addMenu(strictItems);
     add(
       'shop',
@@ -272,7 +272,7 @@ describe('the extension points of plugins', () => {
     expect(errors[1]).to.equal(`${place} "menu/itmes", which the plugin "menu" does not declare`);
   });
 
-  it('call every handler, even when one throws or rejects; the log names the plugin of the failed handler', async () => {
+  it('call every onChange handler, even when one throws or rejects; the log names the plugin of the failed handler', async () => {
     add(
       'menu',
       ({ extensions }) => {

@@ -44,7 +44,7 @@ describe('the plugin host', () => {
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });
 
-  /** Adds a plugin without a folder; `dependencies` maps names of plugins to version ranges. */
+  /** Adds a plugin without a folder; `dependencies` are names of plugins. */
   function add(name: string, plugin: Plugin, dependencies: readonly string[] = []): void {
     host.add(sourceNeeding(name, plugin, dependencies));
   }
@@ -139,11 +139,11 @@ describe('the plugin host', () => {
     });
   });
 
-  describe('fails only the plugins concerned, for', () => {
+  describe('failing', () => {
     const Good = widgetModel({ kind: 'Good' });
     const good = definePlugin({ models: [Good] });
 
-    /** Checks that the good plugin works, and that the bad plugin left no kinds behind. */
+    /** Expects that the good plugin works, and that the bad plugin has no registered kinds. */
     async function expectContained(reason: string): Promise<void> {
       expect(phases()).to.deep.equal({ bad: 'Failed', good: 'Started' });
       expect(reasonOf('bad')).to.include(reason);
@@ -163,7 +163,7 @@ describe('the plugin host', () => {
       ],
       ['a module that exports no plugin', 'export default { begin() {} };', '"begin" is unknown'],
     ] as const) {
-      it(what, async () => {
+      it(`fails only the plugin with ${what}`, async () => {
         await host.addFolder(await makePlugin('bad', main));
         add('good', good);
         await host.start();
@@ -171,7 +171,7 @@ describe('the plugin host', () => {
       });
     }
 
-    it('a module whose top level never ends', async () => {
+    it('fails only the plugin when its module is not loaded within 30 s', async () => {
       await host.addFolder(await makePlugin('bad', 'setInterval(() => {}, 1e6).unref(); await new Promise(() => {});'));
       add('good', good);
       const started = host.start();
@@ -181,7 +181,7 @@ describe('the plugin host', () => {
       await expectContained('loading its module has not ended within 30 s');
     });
 
-    it('a main file that is missing, or outside of the plugin folder', async () => {
+    it('fails only the plugin when its main file does not exist', async () => {
       await host.addFolder(await makePlugin('bad', '', { 'plugin.yaml': 'name: bad\nversion: 1.0.0\nmain: x.js\n' }));
       add('good', good);
       await host.start();
@@ -226,7 +226,7 @@ describe('the plugin host', () => {
         'in the constructor',
       ],
     ] as const) {
-      it(what, async () => {
+      it(`fails only the plugin with ${what}`, async () => {
         await storeWidget(server);
         add('good', good);
         add('bad', plugin);
@@ -236,7 +236,7 @@ describe('the plugin host', () => {
       });
     }
 
-    it('a start that never ends, and changes that it makes after the timeout', async () => {
+    it('fails only the plugin when its start has not ended within 30 s, and refuses kinds that it registers later', async () => {
       const Widget = widgetModel();
       let late = async (): Promise<void> => undefined;
       const errors: unknown[] = [];
@@ -262,7 +262,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Good']);
     });
 
-    it('a failure after start; the host calls the plugin’s stop, and aborts its signal', async () => {
+    it('fails the plugin when an index fails after its start, aborts its signal, and calls its stop method', async () => {
       const calls: string[] = [];
       add('good', good);
       add('bad', {
@@ -278,7 +278,7 @@ describe('the plugin host', () => {
       expect(calls).to.deep.equal(['abort', 'stop']);
     });
 
-    it('a dependency that failed: of the other plugins, only its dependents fail', async () => {
+    it('fails the dependents of a failed plugin, and no other plugins', async () => {
       add('bad', { start: rejecting('no') });
       add('dependent', { models: [widgetModel()] }, ['bad']);
       add('further', {}, ['dependent']);
@@ -289,7 +289,7 @@ describe('the plugin host', () => {
       expect(reasonOf('further')).to.equal('needs plugin "dependent", which is Failed');
     });
 
-    it('a cycle of dependencies', async () => {
+    it('fails only the plugins of a cycle of dependencies', async () => {
       add('a', {}, ['b']);
       add('b', {}, ['a']);
       add('good', good);
@@ -297,7 +297,7 @@ describe('the plugin host', () => {
       expect(phases()).to.deep.equal({ a: 'Failed', b: 'Failed', good: 'Started' });
     });
 
-    it('a name that another plugin has, a missing folder, and an invalid manifest', async () => {
+    it('fails a plugin with the name of another plugin, without a folder, or with an invalid manifest', async () => {
       await host.addFolder(await makePlugin('good', 'export default {};'));
       add('good', good);
       await host.addFolder('/nowhere/at-all');
@@ -417,7 +417,7 @@ describe('the plugin host', () => {
       expect(isAborted()).to.equal(true);
     });
 
-    it('calls stop once when a start ends after its timeout', async () => {
+    it('calls stop once when a start ends only after the host has stopped', async () => {
       const calls: string[] = [];
       let open = (): void => undefined;
       const gate = new Promise<void>((resolve) => (open = resolve));
@@ -439,7 +439,7 @@ describe('the plugin host', () => {
       expect(calls).to.deep.equal(['start', 'started', 'stop']);
     });
 
-    it('before the start leaves all plugins Stopped, even those that depend on each other', async () => {
+    it('leaves all plugins Stopped when the host was never started, even plugins that depend on each other', async () => {
       add('a', {}, ['b']);
       add('b', {}, ['a']);
       await host.stop();

@@ -18,7 +18,7 @@ settings:
     title: { type: string, default: Menu }
 `;
 
-/** A plugin that has a page with contributions, and emits an event when the page is shown. */
+/** The main file of a plugin that has a page with contributions, and emits an event when the page is shown. */
 const menuMain = `
 import { BasePlugin, defineEvent, defineExtensionPoint, route, ServerResponse } from '${homeostat}';
 
@@ -46,7 +46,10 @@ version: 1.0.0
 dependencies: { menu: ^1.0.0 }
 `;
 
-/** Contributes a line to the menu, and serves an endpoint that returns how often the menu was shown. */
+/**
+ * The main file of a plugin that contributes a line to the menu, and has an endpoint that returns how often the menu
+ * was shown.
+ */
 const shopMain = `
 import { defineEvent, defineExtensionPoint, definePlugin, route, ServerResponse } from '${homeostat}';
 

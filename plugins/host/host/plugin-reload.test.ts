@@ -15,7 +15,7 @@ import type { ReloadLeaks } from './reload-leaks.test-support.ts';
 
 const kind = pluginKind('homeostat.internal');
 
-/** The values that the modules of the plugin have added; the test reads them. */
+/** The notes that the modules of the plugin write through `globalThis`. */
 const notes: string[] = [];
 Object.assign(globalThis, { homeostatReloadNotes: notes });
 
@@ -34,7 +34,7 @@ describe('the reload of a plugin', () => {
 
   beforeEach(async () => {
     notes.splice(0);
-    // The history is short, because it keeps the last writes in memory.
+    // A short history keeps few writes in memory.
     const retention = { minAgeMs: 1000, minChanges: 10, maxBytes: 65_536 };
     server = await startApiServer({ database: 'memory:', port: 0, retention });
     host = new PluginHost({ server });
@@ -85,7 +85,7 @@ describe('the reload of a plugin', () => {
     expect(notes.at(-1)).to.equal('good night');
   });
 
-  it('does not load code again that it has loaded before', async () => {
+  it('does not load a module again when it has loaded the same code before', async () => {
     const folder = await startPlugin();
     await reload('p');
     await writeFile(join(folder, 'dist/greeting.js'), greeting('changed'));
@@ -144,7 +144,7 @@ describe('the reload of a plugin', () => {
     ]);
   });
 
-  it("keeps spec.enabled of the plugin's object when the manifest changes", async () => {
+  it("keeps spec.reload of the plugin's object, and restores spec.version when a client changes it", async () => {
     await startPlugin();
     expect((await reload('p')).spec.reload).to.equal(String(reloads));
     await change('p', { version: '9.9.9' });

@@ -126,7 +126,7 @@ describe('the start of a plugin', () => {
       ['delete of the collection', 'DELETE', '/widgets'],
     ];
 
-    it('requests for its kind get 503 with Retry-After, for every verb', async () => {
+    it('requests for the kind of the plugin get 503 with Retry-After, for every verb', async () => {
       for (const [what, method, path, body] of verbs) {
         const answer = await call(method, group + path, body);
         expect(answer.status, what).to.equal(503);
@@ -172,7 +172,7 @@ describe('the start of a plugin', () => {
       expect(await conditionOf('slow', 'IndexesBuilt')).to.include({ status: 'True', reason: 'Built' });
     });
 
-    it('a stop of the host ends the start [slow]', async () => {
+    it('the host can be stopped, and the plugin is then Stopped [slow]', async () => {
       const stopped = host.stop();
       await eventually(() => host.statuses().every(({ phase }) => phase === 'Stopped'));
       scans.release();
@@ -181,7 +181,7 @@ describe('the start of a plugin', () => {
     });
   });
 
-  describe('fails alone, for', () => {
+  describe('fails without an effect on other plugins, for', () => {
     const failures = [
       [
         'a duplicate under a unique index',
@@ -253,7 +253,7 @@ describe('the start of a plugin', () => {
       server.schemeManager.unregister(Widget, 'before');
     }
 
-    it('an index of one of two kinds: watches of the other kind, which is already served, end with 410', async () => {
+    it('a duplicate in an index of one of two kinds: watches of the other kind, which was served, end with 410', async () => {
       await storeWidgets([
         { name: 'one', code: 'same' },
         { name: 'two', code: 'same' },

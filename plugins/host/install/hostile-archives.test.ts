@@ -15,7 +15,7 @@ const secret = 'the-secret-of-the-operator';
 function requireNpm(context: Mocha.Context): void {
   const version = execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim();
   if (semver.gte(version, '11.14.0')) return;
-  context.skipBecause(`hostile archives need npm 11.14.0 or newer, not ${version}: npm install -g npm@11`);
+  context.skipBecause(`this test needs npm 11.14.0 or newer, not ${version}: npm install -g npm@11`);
 }
 
 describe('homeostat plugin install of a hostile archive', () => {
@@ -87,7 +87,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       'ignore-scripts=false',
     ].join('\n');
 
-  describe('refuses, before it runs npm,', () => {
+  describe('with npm settings in the archive', () => {
     const settings: Readonly<Record<string, string>> = {
       'a registry, with a secret in the credentials': 'registry=http://127.0.0.1:9/${SECRET}/\n',
       'a prefix and global': 'prefix=elsewhere\nglobal=true\nforce=true\n',
@@ -95,7 +95,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       'a cache elsewhere': 'cache=../../elsewhere\n',
     };
     for (const [what, text] of Object.entries(settings)) {
-      it(`an .npmrc with ${what}`, async () => {
+      it(`refuses an .npmrc with ${what} before it runs npm`, async () => {
         await writeFile(archive, npmTarball({ ...pluginFiles({ helper: '1' }), '.npmrc': text }));
         await expectRefused(await install(), 'package/.npmrc: is a configuration of npm');
         expect(registry.seen).to.deep.equal([]);
@@ -103,14 +103,14 @@ describe('homeostat plugin install of a hostile archive', () => {
     }
   });
 
-  describe('does not let npm read the .npmrc of [slow]', () => {
+  describe('with npm settings outside of the archive [slow]', () => {
     const places: Readonly<Record<string, () => string>> = {
       'the folder of the archive, in which the command runs': () => folder,
       'the folder of plugins': () => plugins.pluginsDir,
       'the project that contains the folder of plugins': () => dirname(plugins.pluginsDir),
     };
     for (const [place, path] of Object.entries(places)) {
-      it(place, async () => {
+      it(`does not let npm read the .npmrc of ${place}`, async () => {
         await writeFile(join(path(), '.npmrc'), hostileSettings());
         await writeFile(join(path(), 'package.json'), '{"workspaces": ["*", "*/*", "*/*/*", ".*/*", "*/.*/*"]}');
         await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
@@ -122,7 +122,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       });
     }
 
-    it('a plugin folder that is installed', async () => {
+    it('does not let npm read the .npmrc of a plugin folder that it installs', async () => {
       const source = await makeFolder({ ...pluginFiles({ helper: '1' }), '.npmrc': hostileSettings() });
       archive = source;
       expect(await install({ cwd: source })).to.include({ code: 0, stderr: '' });
@@ -163,7 +163,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     });
   }
 
-  describe('with an npm that may fetch from outside the registry [slow]', () => {
+  describe('with different versions of npm [slow]', () => {
     /** The environment with an `npm` that reports the given version, and otherwise runs the machine's npm. */
     const environmentWithNpm = async (version: string): Promise<Readonly<Record<string, string>>> => {
       const program = join(folder, 'npm');
@@ -200,7 +200,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     });
   });
 
-  describe('installs the dependencies of the plugin [slow]', () => {
+  describe('with dependencies [slow]', () => {
     const versionOf = async (name: string): Promise<unknown> => {
       const file = join(plugins.pluginsDir, 'demo', 'node_modules', name, 'package.json');
       return (JSON.parse(await readFile(file, 'utf8')) as { version: unknown }).version;
@@ -214,7 +214,7 @@ describe('homeostat plugin install of a hostile archive', () => {
 
     beforeEach(() => registry.add({ manifest: { name: 'helper', version: '1.1.0' }, files: { 'index.js': '' } }));
 
-    it('in the versions of the npm-shrinkwrap.json of the plugin, but from the configured registry, not from the sources in that file', async () => {
+    it('installs the versions of npm-shrinkwrap.json, but from the configured registry, not from the URLs in that file', async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'npm-shrinkwrap.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });
@@ -222,14 +222,14 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(foreign.seen).to.deep.equal([]);
     });
 
-    it('without using the package-lock.json of the plugin, because npm ignores this file in a package', async () => {
+    it('ignores the package-lock.json of the plugin, because npm ignores this file in a package', async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'package-lock.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });
       expect(await versionOf('helper')).to.equal('1.1.0');
     });
 
-    it('without changing the packages that the archive contains', async () => {
+    it('does not change the packages that the archive contains', async () => {
       const brought = { name: 'brought', version: '0.0.1', dependencies: { helper: '1.0.0' } };
       const files = {
         ...pluginFiles({ brought: '1', other: '1' }, { bundleDependencies: ['brought'] }),
@@ -247,7 +247,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(await versionOf('other/node_modules/helper')).to.equal('1.1.0');
     });
 
-    it("with the registry and the credentials in the user's .npmrc", async () => {
+    it("uses the registry and the credentials in the user's .npmrc", async () => {
       const { host } = new URL(registry.url);
       const lines = [
         `registry = "${registry.url}"`,
@@ -260,7 +260,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(registry.seen.map(({ headers }) => headers.authorization)).to.include(`Bearer ${secret}`);
     });
 
-    it('when a dependency has a tag, or an alias such as npm:helper@1.0.0', async () => {
+    it('installs a dependency with a tag, or with an alias such as npm:helper@1.0.0', async () => {
       await writeFile(archive, npmTarball(pluginFiles({ helper: 'latest', again: 'npm:helper@1.0.0' })));
       expect(await install()).to.include({ code: 0, stderr: '' });
       expect([await versionOf('helper'), await versionOf('again')]).to.deep.equal(['1.1.0', '1.0.0']);

@@ -7,7 +7,7 @@ import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { TestRegistry } from './registry.fixture.ts';
 import { npmTarball, pluginFiles, tarball, tarEntry } from './tarball.fixture.ts';
 
-describe('installPlugin refuses, before it runs npm,', () => {
+describe('installPlugin, before it runs npm,', () => {
   let registry: TestRegistry;
   let folder: string;
 
@@ -41,34 +41,34 @@ describe('installPlugin refuses, before it runs npm,', () => {
   };
 
   for (const path of ['.NPMRC', 'lib/.npmrc', 'node_modules/other/.npmrc', './/.npmrc']) {
-    it(`an archive with a configuration of npm at ${path}`, async () => {
+    it(`refuses an archive with a configuration of npm at ${path}`, async () => {
       const message = `package/${path}: is a configuration of npm, which an archive may not bring`;
       expect(await refusal(npmTarball({ ...pluginFiles(), [path]: 'force=true\n' }))).to.include(message);
     });
   }
 
   for (const path of ['node_modules/.bin/node-gyp', 'node_modules/a/node_modules/.bin/tsc', 'Node_Modules/.BIN/x']) {
-    it(`an archive with a program at ${path}`, async () => {
+    it(`refuses an archive with a program at ${path}`, async () => {
       const message = `package/${path}: is a folder of programs, which npm makes itself`;
       expect(await refusal(npmTarball({ ...pluginFiles(), [path]: '#!/bin/sh\n' }))).to.include(message);
     });
   }
 
   for (const path of ['package.json', 'npm-shrinkwrap.json']) {
-    it(`an archive whose ${path} is larger than 4 MiB`, async () => {
+    it(`refuses an archive whose ${path} is larger than 4 MiB`, async () => {
       const files = { ...pluginFiles({ helper: '1.0.0' }), [path]: `{"a":"${'x'.repeat(4096 * 1024)}"}` };
       expect(await refusal(npmTarball(files))).to.include(`${path}: is larger than 4096 KiB`);
     });
   }
 
-  it('an archive whose plugin.yaml is larger than 256 KiB', async () => {
+  it('refuses an archive whose plugin.yaml is larger than 256 KiB', async () => {
     const files = { ...pluginFiles(), 'plugin.yaml': `name: ${'x'.repeat(256 * 1024)}` };
     expect(await refusal(npmTarball(files))).to.match(/plugin\.yaml: is larger than 256 KiB/);
   });
 
   const again = ['package/dist/index.js', 'other/dist/index.js', 'package/dist/./index.js', 'package/dist/INDEX.js'];
   for (const second of again) {
-    it(`an archive with two entries of one path: dist/index.js and ${second}`, async () => {
+    it(`refuses an archive with two entries for the same path: dist/index.js and ${second}`, async () => {
       const entries = Object.entries(pluginFiles()).map(([path, content]) => tarEntry(`package/${path}`, { content }));
       const content = tarball(...entries, tarEntry(second, { content: 'export default 1;' }));
       expect(await refusal(content)).to.include(`${second}: exists twice`);
@@ -84,13 +84,13 @@ describe('installPlugin refuses, before it runs npm,', () => {
     tarball: 'helper.tgz',
   };
   for (const [what, range] of Object.entries(notOfTheRegistry)) {
-    it(`a dependency that is a ${what}`, async () => {
+    it(`refuses a dependency whose source is a ${what}, not the registry`, async () => {
       const message = `package.json: dependencies: helper: "${range}" is not a range of versions of the registry`;
       expect(await refusal(npmTarball(pluginFiles({ helper: range })))).to.include(message);
     });
   }
 
-  it('a dependency whose name is a path out of node_modules', async () => {
+  it('refuses a dependency whose name is a path out of node_modules', async () => {
     const content = npmTarball(pluginFiles({}, { dependencies: { '../../plugin.yaml': '1' } }));
     const message = 'package.json: dependencies: "../../plugin.yaml" is not the name of a package';
     expect(await refusal(content)).to.include(message);
@@ -119,7 +119,7 @@ describe('installPlugin refuses, before it runs npm,', () => {
   ];
   const lockCases = [...Object.entries(locked), ...entries.map((entry) => ['node_modules/helper', entry] as const)];
   for (const [path, [entry, message]] of lockCases) {
-    it(`a lock file with the entry ${path} ${JSON.stringify(entry)}`, async () => {
+    it(`refuses a lock file with the entry ${path} ${JSON.stringify(entry)}`, async () => {
       const lock = JSON.stringify({ lockfileVersion: 3, packages: { [path]: entry } });
       const content = npmTarball({ ...pluginFiles({ helper: '1' }), 'npm-shrinkwrap.json': lock });
       expect(await refusal(content)).to.include(message);

@@ -42,7 +42,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     await idle();
   }
 
-  /** Creates each widget a second after the previous one, so that lists without a sort have the last one first. */
+  /** Creates each widget a second after the previous one, so that an unsorted list begins with the newest widget. */
   async function createWidgets(count: number): Promise<void> {
     for (let index = 0; index < count; index += 1) {
       await clock.advance(1_000);
@@ -51,7 +51,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     await idle();
   }
 
-  it('are counted and named when it stops, and complete when it runs again', async () => {
+  it('are counted and named in the status of the plugin when it stops, until it runs again', async () => {
     const slow = controller(model, {
       name: 'guard',
       reconcile: async () => undefined,
@@ -94,7 +94,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     expect(await held()).to.equal(undefined);
   });
 
-  it('are counted again after a plugin serves a kind that no plugin has served for a while', async () => {
+  it('are counted within 30 s after the plugin of the kind is enabled again', async () => {
     await startApart();
     await createWidgets(1);
     await enable(false);
@@ -107,7 +107,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     await eventually(async () => (await held())?.[0]?.count === 1);
   });
 
-  it('stay in the status when the plugin is disabled at the start of the host', async () => {
+  it('stay in the status of a plugin that is disabled when the host starts', async () => {
     const known = [{ apiVersion: 'x.example.com/v1', kind: 'X', finalizer: 'x.example.com/x', count: 1, names: ['a'] }];
     host.add(pluginSource('guards', { models: [model], controllers: [guard] }));
     await host.start();

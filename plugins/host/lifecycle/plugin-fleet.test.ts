@@ -47,7 +47,7 @@ describe('a fleet of plugins', () => {
   const phases = (): Readonly<Record<string, string>> =>
     Object.fromEntries(fleet.instances.map(({ manifest, state }) => [manifest.name, state.phase]));
 
-  it('does not start a plugin while a dependency of it waits for its dependents before it stops', async () => {
+  it('does not start a plugin while its dependency waits to stop until other dependents have stopped', async () => {
     const gate = createGate();
     add('base');
     add('slow', { stop: async () => gate.opened }, ['base']);
@@ -67,7 +67,7 @@ describe('a fleet of plugins', () => {
     expect(phases()).to.deep.equal({ base: 'Started', slow: 'Started', other: 'Started' });
   });
 
-  it('does not stop a disabled plugin that is enabled again while it waits for its dependents to stop', async () => {
+  it('does not stop a disabled plugin if it is enabled again while it waits for its dependents to stop', async () => {
     const gate = createGate();
     const started: string[] = [];
     add('base', { start: () => void started.push('base') });
@@ -83,7 +83,7 @@ describe('a fleet of plugins', () => {
     expect(started).to.deep.equal(['base', 'slow', 'slow']);
   });
 
-  it('leaves a disabled plugin Stopped, even if it is disabled while a failure of its dependency makes it fail', async () => {
+  it('leaves a plugin Stopped that is disabled at the moment when its dependency fails', async () => {
     // Each round waits one more microtask between the failure of `base` and the request to disable `other`.
     for (let turns = 0; turns < 60; turns += 1) {
       fleet = newFleet();

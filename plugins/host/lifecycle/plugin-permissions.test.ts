@@ -190,7 +190,7 @@ describe("the permissions of a plugin's client", () => {
     await apply();
   });
 
-  it('end the events of its informers when a grant is deleted; the events continue when it is granted again', async () => {
+  it('end the events of its informer when a role binding is deleted; they continue when it is created again', async () => {
     const client = await clientOf(definePlugin({}), { permissions: [] });
     const apiGroup = 'rbac.authorization.k8s.io';
     const grant = {
@@ -219,7 +219,7 @@ describe("the permissions of a plugin's client", () => {
     await eventually(() => expect(() => client.informer(Part)).to.throw('cannot list'));
     await server.client.create(Part, { metadata: { name: 'c' } });
     await server.client.delete(Part, 'a');
-    // This informer of the server's client receives the same events as the plugin's informer would.
+    // This informer of the server's client needs no permission, so it shows that the events have been sent.
     const other = server.client.informer(Part);
     const otherRuns = other.run(stop.signal);
     await eventually(() => expect(other.list().map(({ metadata }) => metadata.name)).to.deep.equal(['b', 'c']));

@@ -61,7 +61,7 @@ describe('the roles of a plugin', () => {
     return status === 200;
   };
 
-  it("are ClusterRoles that start with the plugin's name, and are aggregated to the default roles in `aggregateTo`", async () => {
+  it('are ClusterRoles named plugin:<plugin>:<role>, and are aggregated to the default roles in `aggregateTo`', async () => {
     host.add(shop([reader, writer]));
     await host.start();
     expect(await rolesOf()).to.have.members(['plugin:shop:reader', 'plugin:shop:writer']);

@@ -88,7 +88,7 @@ description: Of persons.
     });
   }
 
-  it('is refused with the name under which the service registers its own kinds', () => {
+  it('is refused with the name "service", which is reserved for the server', () => {
     expect(() => parseManifest('name: service\nversion: 1.0.0\n')).to.throw('name: is reserved');
   });
 

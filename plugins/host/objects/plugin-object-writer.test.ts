@@ -54,7 +54,7 @@ describe('the writer of a plugin’s object', () => {
     expect(written).to.deep.equal(['Created', 'Starting 3', 'Started']);
   });
 
-  it('writes the last report again at a refresh, unless a report still waits', async () => {
+  it('writes the last report again at a refresh, unless a newer report waits to be written', async () => {
     writer.open();
     writer.refresh();
     writer.push(report('Started'));

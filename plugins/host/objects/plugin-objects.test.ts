@@ -143,7 +143,7 @@ describe('plugins as objects', () => {
     expect(metadata.generation).to.equal(1);
   });
 
-  it('exist for plugins that were refused, if their name is valid for an object', async () => {
+  it('exist for refused plugins, if the name of the plugin is a valid name of an object', async () => {
     await host.addFolder('/nowhere/at-all');
     await host.addFolder('/nowhere/No Object');
     await host.addFolder(
@@ -248,7 +248,7 @@ describe('plugins as objects', () => {
       expect(await ready('b')).to.include({ status: 'True' });
     });
 
-    it("stop serving the plugin's kinds for false, and serve them with their objects for true", async () => {
+    it("stop serving the plugin's kinds when it becomes false, and serve them and their objects again when it is true", async () => {
       const Widget = widgetModel();
       add('a', [], { models: [Widget] });
       await started();
@@ -260,7 +260,7 @@ describe('plugins as objects', () => {
       expect((await server.client.get(Widget, 'w')).metadata.name).to.equal('w');
     });
 
-    it('abort a running start for false', async () => {
+    it('abort the start of the plugin when it becomes false during the start', async () => {
       add('a', [], { start: never });
       const starting = host.start();
       await eventually(async () => expect((await object('a')).status?.phase).to.equal('Starting'));
@@ -302,7 +302,7 @@ describe('plugins as objects', () => {
     });
   });
 
-  it('have one change for every phase, in order', async () => {
+  it('change once for each phase of the plugin, in order', async () => {
     add('a');
     await started();
     const before = await object('a');
@@ -349,7 +349,7 @@ describe('plugins as objects', () => {
     expect(calls).to.deep.equal([]);
   });
 
-  it('without a spec let their plugin run, and do not affect other plugins', async () => {
+  it('without a spec leave their plugin enabled, and do not affect other plugins', async () => {
     add('a');
     add('b');
     await started();
@@ -368,7 +368,7 @@ describe('plugins as objects', () => {
     expect((await object('b')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
   });
 
-  it('of a removed plugin stay with the reason NotInstalled until a client deletes them', async () => {
+  it('stay after their plugin is removed, with the reason NotInstalled, until a client deletes them', async () => {
     add('a');
     await started();
     await host.stop();

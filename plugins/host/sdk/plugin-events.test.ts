@@ -125,7 +125,7 @@ describe('the events of plugins', () => {
     expect(heard).to.deep.equal(['first 1', 'first 2', 'new 2']);
   });
 
-  it('are ignored when a stopped plugin emits them or listens for them', async () => {
+  it('are ignored with a warning when a stopped plugin emits them; events.on throws for a stopped plugin', async () => {
     add('mail', ({ events }) => void events.on(ordered, () => void heard.push('mail')));
     await host.start();
     await enable('shop', false);

@@ -65,7 +65,7 @@ describe('the settings of a plugin', () => {
 
   type Start = (context: PluginContext<MailSettings>) => unknown;
 
-  /** Adds a plugin that keeps its settings interface in `given`. */
+  /** Adds a plugin that appends its settings interface to `given` at each start. */
   function add(name: string, settings: object | null = mailSettings, start: Start = () => undefined): void {
     const plugin = definePlugin<MailSettings>({
       start: (context) => {
@@ -128,7 +128,7 @@ describe('the settings of a plugin', () => {
     expect((await server.client.get(kind, 'mail')).spec).to.deep.equal({ host: 'a' });
   });
 
-  describe('are refused with 422 and the paths of the wrong fields:', () => {
+  describe('with a mistake', () => {
     async function causesOf(name: string, spec: unknown): Promise<readonly FieldCause[]> {
       const path = '/apis/plugin.homeostat.internal/v1alpha1/pluginsettings';
       const response = await fetch(`${server.url}${path}`, {
@@ -149,21 +149,21 @@ describe('the settings of a plugin', () => {
       ['a wrong value in a nested field', { host: 'a', tls: { verify: 'yes' } }, ['spec.tls.verify']],
     ];
     for (const [what, spec, fields] of wrong) {
-      it(what, async () => {
+      it(`are refused with 422 and the path of each wrong field: ${what}`, async () => {
         add('mail');
         await host.start();
         expect((await causesOf('mail', spec)).map(({ field }) => field)).to.have.members([...fields]);
       });
     }
 
-    it('any field of a plugin without settings', async () => {
+    it('are refused with 422 when the plugin has no settings', async () => {
       add('plain', null);
       await host.start();
       const [cause] = await causesOf('plain', { a: 1 });
       expect(cause).to.include({ field: 'spec', message: 'Forbidden: the plugin "plain" has no settings' });
     });
 
-    it('a wrong value while the plugin is disabled', async () => {
+    it('are refused for a wrong value, even while the plugin is disabled', async () => {
       add('mail');
       await started();
       await set('mail', { host: 'a' });
@@ -182,7 +182,7 @@ describe('the settings of a plugin', () => {
     await set('later', { anything: true });
   });
 
-  it('that break the schema fail only their plugin, with a message that names every wrong field, until a user corrects them', async () => {
+  it('fail only their plugin when they break the schema, with every wrong field, until a user corrects them', async () => {
     await store('mail', { host: '', port: 0 });
     add('mail');
     add('other', null);
@@ -197,7 +197,7 @@ describe('the settings of a plugin', () => {
     expect(values()).to.deep.equal({ host: 'a', port: 7, tls: { verify: true } });
   });
 
-  it('without a required field fail the plugin until a user sets it', async () => {
+  it('fail the plugin when a required field is missing, until a user sets the field', async () => {
     add('mail');
     await started();
     expect(reasonOf('mail')).to.equal('PluginSettings "mail" does not fit: spec.host: Required value');
@@ -205,7 +205,7 @@ describe('the settings of a plugin', () => {
     await eventually(() => phaseOf('mail') === 'Started');
   });
 
-  it('that break the schema may still get new labels', async () => {
+  it('can get new labels even while they break the schema', async () => {
     await store('mail', { host: '' });
     add('mail');
     await started();

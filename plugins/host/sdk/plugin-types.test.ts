@@ -48,13 +48,13 @@ describe("the types of a plugin's interfaces", () => {
       extensions.contribute(items, { label: 'a' });
       // @ts-expect-error -- a label is a text
       extensions.contribute(items, { label: 7 });
-      // @ts-expect-error -- no such field
+      // @ts-expect-error -- an item has no field `colour`
       extensions.contribute(items, { label: 'a', colour: 'red' });
       events.on(ordered, (payload) => isExactly<typeof payload, { readonly id: number }>(true));
       events.emit(ordered, { id: 7 });
       // @ts-expect-error -- an id is a number
       events.emit(ordered, { id: 'seven' });
-      // @ts-expect-error -- not the payload of the event
+      // @ts-expect-error -- the payload of the event is not a string
       events.on(ordered, (payload: string) => payload);
     };
     expect(checkPlugin(definePlugin({ start }))).to.have.property('start', start);

@@ -13,7 +13,7 @@ function read(flags: object, environment: Readonly<Record<string, string>> = {})
 describe('the configuration of serve', () => {
   after(removeFolders);
 
-  it('has a default for everything', () => {
+  it('consists of the defaults when no option is set', () => {
     expect(read({})).to.deep.equal({
       database: 'sqlite:./data/homeostat.db',
       databaseOrigin: 'the default',
@@ -75,7 +75,7 @@ describe('the configuration of serve', () => {
     for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });
 
-  it("puts the administrator's kubeconfig beside the database, and is open by default only on loopback without credentials", () => {
+  it("puts the administrator's kubeconfig beside the database; isOpenByDefault opens the server only on loopback without a token", () => {
     expect(read({ database: 'sqlite:/var/lib/h/x.db' }).adminKubeconfig).to.equal('/var/lib/h/admin.kubeconfig');
     expect(read({ database: 'memory:' }).adminKubeconfig).to.equal('data/admin.kubeconfig');
     const authOf = (flags: Readonly<Record<string, unknown>>): string =>
@@ -94,14 +94,14 @@ describe('the configuration of serve', () => {
     expect(config.serviceDomain).to.equal('homeostat.internal');
   });
 
-  it('may name the file in the environment; plugin folders in the file are relative to the file', async () => {
+  it('reads the file that HOMEOSTAT_CONFIG names; its plugin folders are relative to the file', async () => {
     const folder = await makeFolder({ 'c.yaml': 'plugin: [plugins/a, /b]\nhost-name: [x.example.com]\n' });
     const config = read({}, { HOMEOSTAT_CONFIG: join(folder, 'c.yaml') });
     expect(config.plugins).to.deep.equal([join(folder, 'plugins/a'), '/b']);
     expect(config.hostNames).to.deep.equal(['x.example.com']);
   });
 
-  it('reads the addresses of services and the hosts of webhooks', () => {
+  it('reads --service-map and --webhook-allow, and refuses malformed values', () => {
     const config = read({ 'service-map': ['shop/hooks=https://localhost:9443'], 'webhook-allow': ['*.example.com'] });
     expect(config.webhookServices).to.deep.equal({ 'shop/hooks': 'https://localhost:9443' });
     expect(config.webhookHosts).to.deep.equal(['*.example.com']);
@@ -119,7 +119,7 @@ describe('the configuration of serve', () => {
     expect(() => read({ 'history-mib': '20000' })).to.throw('--history-mib: must be a whole number from 1 to 16384');
   });
 
-  it('reads the lifetime of events as a time with its unit', () => {
+  it('reads --event-ttl as a time with one unit, and refuses other values', () => {
     expect(['90s', '30m', '24h'].map((time) => read({ 'event-ttl': time }).eventTtlMs)).to.deep.equal([
       90_000, 1_800_000, 86_400_000,
     ]);
@@ -136,7 +136,7 @@ describe('the configuration of serve', () => {
     );
   });
 
-  it('reads the limits of each user and each address, and refuses values out of bounds', () => {
+  it('reads the limits for each user and each client address, and refuses values out of bounds', () => {
     const limits = { maxWatchesPerUser: 5, maxUnknownConnectionsPerAddress: 7 };
     const flags = { 'max-watches-per-user': '5', 'max-unknown-connections-per-address': '7' };
     expect(read(flags)).to.deep.include(limits);
@@ -224,14 +224,14 @@ describe('the configuration of serve', () => {
       expect(read({ config: join(folder, 'plain.yaml') }).port).to.equal(1);
     });
 
-  it('accepts proxies by address and network, and refuses other values', () => {
+  it('accepts IP addresses and networks as trusted proxies, and refuses other values', () => {
     expect(read({ 'trusted-proxy': ['10.0.0.0/8', '::1'] }).trustedProxies).to.deep.equal(['10.0.0.0/8', '::1']);
     expect(() => read({}, { HOMEOSTAT_TRUSTED_PROXY: '10.0.0.1,proxy' })).to.throw(
       'HOMEOSTAT_TRUSTED_PROXY: "proxy" is not an IP address or network, such as 10.1.2.3 or 10.0.0.0/8',
     );
   });
 
-  it('refuses other tokens, with a message that does not contain the token', async () => {
+  it('refuses malformed tokens with a message that does not contain the token', async () => {
     for (const secret of [
       'fifteen-letters',
       'a secret of many words',
@@ -258,7 +258,7 @@ describe('the configuration of serve', () => {
     }
   });
 
-  it('allows other than loopback addresses only with --tls or --insecure', () => {
+  it('allows an address other than loopback only with --tls or --insecure', () => {
     expect(() => read({ host: '0.0.0.0' })).to.throw(
       '--host: "0.0.0.0" is not a loopback address: add --tls, or --insecure',
     );
@@ -266,7 +266,7 @@ describe('the configuration of serve', () => {
     expect(read({ host: '0.0.0.0', tls: true }).host).to.equal('0.0.0.0');
   });
 
-  it('refuses the mode open on other than loopback addresses, and together with a token', () => {
+  it('refuses --auth open on an address other than loopback, and together with a token', () => {
     for (const [flags, text] of [
       [
         { auth: 'open', host: '0.0.0.0', insecure: true },

@@ -42,7 +42,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('12:34:56 warn  p: lost [2J  lease=a n=3\n');
   });
 
-  it('shows only some repeats of an error, and only the frames of plugins in its stack [spec experience-logs]', () => {
+  it('shows the attempts 1, 2, 4 and 8 of an error, and only the stack frames of plugins [spec experience-logs]', () => {
     const pretty = log();
     for (let attempt = 1; attempt <= 9; attempt += 1) pretty.write(failure(attempt));
     const said = '12:34:56 error p/greeting world: nope: reconcile failed; trying again, attempt';
@@ -67,7 +67,7 @@ describe('PrettyLog', () => {
     expect(text.match(/attempt \d, next in [\d.]+ s\n +at run/g)).to.have.length(3);
   });
 
-  it('shows the progress of indexes at a terminal in a line that the next line replaces [spec experience-progress]', () => {
+  it('shows the progress of indexes in a line that the next line replaces, only at a terminal [spec experience-progress]', () => {
     const pretty = log({ isTerminal: true });
     const indexing = (indexed: number): string =>
       line({ level: 'info', plugin: 'p', kind: 'Person', indexed, msg: 'indexing' });

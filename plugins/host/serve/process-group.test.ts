@@ -50,7 +50,7 @@ describe('a group of processes', () => {
     expect(numbers()).to.deep.equal([1, 2, 3]);
   });
 
-  it('ends with the exit code of the first process when it cannot start', async () => {
+  it('ends with the exit code of the first process when this process cannot start', async () => {
     begin(3);
     forks[0]?.onExit(2, null);
     await clock.advance(60_000);
@@ -94,7 +94,7 @@ describe('a group of processes', () => {
     expect(code).to.equal(0);
   });
 
-  it('stops all processes and ends with exit code 1 when a process reports that all would fail', async () => {
+  it('ends with exit code 1 when a process reports a failure that every process would have', async () => {
     begin(2);
     forks[0]?.onListening();
     forks[1]?.onMessage({ type: 'fail' });

@@ -37,7 +37,7 @@ function pluginThat(reconcile: Reconcile): Plugin {
   return definePlugin({ models: [Shop, Shelf], controllers: [controller(Shop, { owns: [Shelf], reconcile })] });
 }
 
-/** Returns a plugin that keeps as many shelves of the given width as a shop wants. */
+/** Returns a plugin that keeps spec.shelves shelves of the given width for each shop. */
 function shelvesOf(width: number): Plugin {
   return pluginThat(async ({ object, own, status }) => {
     const names = Array.from({ length: object.spec?.shelves ?? 0 }, (_, index) => `${object.metadata.name}-${index}`);
@@ -72,7 +72,7 @@ describe('Plans [spec experience-plan]', () => {
     expect(planned).to.deep.include({ changes: [], calls: [], failures: [] }).and.not.have.property('unsettled');
   });
 
-  it('leave out encrypted objects unless encryptionConfig has their keys [slow]', async () => {
+  it('leave out encrypted objects when there is no encryptionConfig with their keys [slow]', async () => {
     await server.client.create(Secret, {
       metadata: { name: 'login', namespace: 'default' },
       data: { password: 'eA==' },
@@ -84,7 +84,7 @@ describe('Plans [spec experience-plan]', () => {
     expect(planned.failures).to.deep.equal([]);
   });
 
-  it('show the creations, changes and deletions that then really happen, and do not change the source [slow]', async () => {
+  it('show the creations, changes and deletions that the new plugin then makes, and do not change the source [slow]', async () => {
     const database = `sqlite:${join(folder, 'real.db')}`;
     const next = pluginThat(async ({ object, own, status }) => {
       const wide = [wish(Shelf, { metadata: { name: `${object.metadata.name}-0` }, spec: { width: 200 } })];

@@ -8,7 +8,7 @@ const Widget = widgetModel();
 const Part = widgetModel({ kind: 'Part' });
 
 describe('startTestServer', () => {
-  it('runs models and controllers against a real server until they have no work', async () => {
+  it('serves the models, and runs the controllers until they have no work', async () => {
     const server = await startTestServer({
       models: [Widget],
       controllers: [
@@ -24,7 +24,7 @@ describe('startTestServer', () => {
     await server.stop();
   });
 
-  it('collects garbage', async () => {
+  it('collects garbage: deletes the dependents of a deleted object', async () => {
     const server = await startTestServer({
       models: [Widget, Part],
       controllers: [
@@ -43,7 +43,7 @@ describe('startTestServer', () => {
     await server.stop();
   });
 
-  it('runs delayed keys by the clock in its options', async () => {
+  it('runs a delayed key when the clock of the options reaches its time', async () => {
     const clock = new FakeClock();
     const runs: number[] = [];
     const server = await startTestServer({
@@ -111,8 +111,8 @@ describe('startTestServer', () => {
   });
 
   it('leaves no handles or timers behind after its stop', async () => {
-    // The resources are read one turn of the event loop later. Then mocha has set the timer of the test, and the timer
-    // of `eventually` has been removed.
+    // The resources are read one turn of the event loop later. By then, mocha has set the timer of the test, and
+    // `eventually` has removed its timer.
     const resources = async (): Promise<string> => {
       await new Promise((resolve) => setImmediate(resolve));
       return process.getActiveResourcesInfo().toSorted().join();

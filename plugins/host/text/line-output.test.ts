@@ -21,7 +21,7 @@ describe('LineOutput', () => {
     await removeFolders();
   });
 
-  /** Reads the present content of the pipe. */
+  /** Returns what the pipe contains now, and removes it from the pipe. */
   function read(): string {
     const buffer = Buffer.alloc(1024 * 1024);
     return buffer.toString('utf8', 0, readSync(pipe, buffer));
@@ -38,7 +38,7 @@ describe('LineOutput', () => {
     expect(performance.now() - begun).to.be.below(2_000);
   });
 
-  it('continues on a new line after a truncated line when the pipe is read', () => {
+  it('continues on a new line after a truncated line, once the reader has emptied the pipe', () => {
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     const before = read();
     expect(before.endsWith('\n'), 'the last line is truncated').to.equal(false);
@@ -57,7 +57,7 @@ describe('LineOutput', () => {
     expect(read()).to.equal('after\n');
   });
 
-  it('waits again for the reader after it has read', () => {
+  it('waits for the reader again after the reader has emptied the pipe', () => {
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     read();
     output.write('after\n');

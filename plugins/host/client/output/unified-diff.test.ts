@@ -6,7 +6,7 @@ const textOf = (lines: readonly string[]): string => lines.map((line) => `${line
 const numbers = (count: number, prefix = ''): string[] =>
   Array.from({ length: count }, (_, at) => `${prefix}${at + 1}`);
 
-/** Applies the hunks. Fails when a kept or removed line differs from the line in the text. */
+/** Applies a diff to the lines. Fails when a context line or a removed line of the diff differs from them. */
 function patch(before: readonly string[], diff: string): readonly string[] {
   const patched = [...before];
   let [at, shift] = [0, 0];
@@ -77,7 +77,7 @@ describe('unifiedDiff', () => {
     );
   });
 
-  it('takes little time for texts without a line in common, however long', () => {
+  it('takes less than 5 s of CPU time for two texts of 20,001 lines that share only one line', () => {
     const [before, after] = [numbers(20_000, 'a'), numbers(20_000, 'b')];
     const started = process.cpuUsage();
     const diff = unifiedDiff(textOf(['same', ...before]), textOf(['same', ...after]));

@@ -73,7 +73,7 @@ spec: { title: Ulysses, pages: 730 }
 
 interface Started {
   readonly child: ChildProcessWithoutNullStreams;
-  /** The text that the command has printed. */
+  /** The text that the command has printed so far to stdout and stderr. */
   text: string;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
@@ -130,7 +130,7 @@ describe('Commands for objects [spec experience-commands]', () => {
     expect(finished.stderr).to.include(message);
   }
 
-  it('runs as another user with groups, each of which has its own header', async () => {
+  it('impersonates the user of --as with each --as-group as one group, even if it contains a comma', async () => {
     const refused = await run('get', 'books', '--as', 'ada', '--as-group', 'system:masters, x');
     expect(refused.code).to.equal(1);
     expect(refused.stderr).to.include('(Forbidden)').and.include('"ada"');
@@ -143,7 +143,7 @@ describe('Commands for objects [spec experience-commands]', () => {
   });
 
   describe('get', () => {
-    it('prints the columns of the kind, by every name of the kind [spec experience-output]', async () => {
+    it('prints the columns of the kind, and accepts each name of the kind [spec experience-output]', async () => {
       const lines = (await succeed('get', 'books', '--sort', 'metadata.name,asc')).split('\n');
       expect(lines[0]).to.match(/^NAME {6}PAGES$/);
       expect(lines[1]).to.match(/^emma {6}474$/);
@@ -151,7 +151,7 @@ describe('Commands for objects [spec experience-commands]', () => {
         expect(await succeed('get', name, '-o', 'name'), name).to.include('book.library.example.com/emma\n');
     });
 
-    it('prints objects by name, of one kind and of several', async () => {
+    it('prints the objects that the arguments name, of one kind or of several kinds', async () => {
       expect(await succeed('get', 'book/emma', 'ns/default')).to.match(
         /book\.library\.example\.com\/emma +474\n[^]*namespace\/default/,
       );
@@ -207,7 +207,7 @@ describe('Commands for objects [spec experience-commands]', () => {
       expect(await succeed('get', 'books', '-A', '--field-selector', 'metadata.name=b-7')).to.match(/^NAMESPACE +NAME/);
     });
 
-    it('names an object or a kind that does not exist, with the exit code 1 [spec experience-exit-codes]', async () => {
+    it('exits with 1, and names the object or the kind that does not exist [spec experience-exit-codes]', async () => {
       await expectFailure(
         ['get', 'book', 'nobody'],
         1,
@@ -237,7 +237,7 @@ describe('Commands for objects [spec experience-commands]', () => {
   });
 
   describe('apply', () => {
-    it('creates an object, then changes it, then changes nothing, and keeps fields of other managers', async () => {
+    it('prints configured for a changed object, then unchanged, and keeps the fields of other managers', async () => {
       const more = await file('emma.yaml', books.split('---')[0]?.replace('474', '475') ?? '');
       await succeed(
         'patch',
@@ -282,7 +282,7 @@ describe('Commands for objects [spec experience-commands]', () => {
       await expectFailure(['get', '-f', join(shelf, '*.toml')], 1, 'matches');
     });
 
-    it('only checks writes on the server with --dry-run=server [spec experience-dry-run]', async () => {
+    it('stores nothing with --dry-run=server, and refuses --dry-run=client [spec experience-dry-run]', async () => {
       const more = await file('more.yaml', books.replaceAll('emma', 'persuasion').split('---')[0] ?? '');
       expect(await succeed('apply', '-f', more, '--dry-run=server')).to.equal(
         'book.library.example.com/persuasion created (server dry run)\n',
@@ -318,7 +318,7 @@ metadata: { name: red }
       await succeed('delete', 'crd', 'pens.desk.example.com');
     });
 
-    it('changes fields that create, edit and patch have set with the same manager', async () => {
+    it('changes a field that patch has set as the same manager, but not a field of another manager', async () => {
       await succeed('patch', 'book', 'emma', '-p', 'spec: { pages: 500 }');
       expect(await succeed('apply', '-f', join(folder, 'books.yaml'))).to.include('emma configured');
       expect(await succeed('get', 'book', 'emma', '-o', 'jsonpath={.spec.pages}')).to.equal('474');
@@ -331,7 +331,7 @@ metadata: { name: red }
       await succeed('apply', '-f', join(folder, 'books.yaml'), '--force-conflicts');
     });
 
-    it('takes over fields of others only with --force-conflicts', async () => {
+    it('takes over the fields of other managers only with --force-conflicts', async () => {
       await succeed(
         'apply',
         '-f',
@@ -346,7 +346,7 @@ metadata: { name: red }
       );
     });
 
-    it('names the line of a mistake in a file, the path that is missing, and the field that is missing [spec experience-errors]', async () => {
+    it('names the malformed file, the path that does not exist, and the field that is missing [spec experience-errors]', async () => {
       await expectFailure(['apply', '-f', await file('broken.yaml', 'a:\n  - b\n c: d\n')], 1, 'broken.yaml: ');
       await expectFailure(['apply', '-f', join(folder, 'none.yaml')], 1, 'does not exist');
       await expectFailure(
@@ -376,7 +376,7 @@ metadata: { name: red }
       );
     });
 
-    it('print several written objects as documents of YAML, or as one table [spec experience-output]', async () => {
+    it('apply -o prints several objects as YAML documents, or as one table [spec experience-output]', async () => {
       const path = join(folder, 'books.yaml');
       const dry = ['apply', '-f', path, '--dry-run=server', '-o'] as const;
       const yaml = await succeed(...dry, 'yaml');
@@ -387,7 +387,7 @@ metadata: { name: red }
       await expectFailure([...dry, 'wide'], 2, '-o: must be json, yaml, name, jsonpath=<template>');
     });
 
-    it('read integers with a leading 0 as octal, and merge keys, as kubectl does', async () => {
+    it('accept YAML merge keys, and read integers with a leading 0 as octal numbers, as kubectl does', async () => {
       const metadata = 'metadata: { name: m, labels: &x { a: "1" }, annotations: { <<: *x, b: "2" } }';
       const merged = await file('merge.yaml', `apiVersion: v1\nkind: ConfigMap\n${metadata}\n`);
       expect(await succeed('create', '-f', merged, '--dry-run', '-o', 'jsonpath={.metadata.annotations}')).to.equal(
@@ -447,7 +447,7 @@ metadata: { name: red }
       );
     });
 
-    it('delete waits for finalizers, as long as --timeout says [slow]', async () => {
+    it('delete waits until the finalizers are removed, but not longer than --timeout [slow]', async () => {
       await succeed('patch', 'book', 'emma', '-p', 'metadata: { finalizers: [example.com/hold] }');
       await expectFailure(
         ['delete', 'book', 'emma', '--timeout', '50ms'],
@@ -462,7 +462,7 @@ metadata: { name: red }
   });
 
   describe('wait', () => {
-    it('waits for a condition of the current generation [slow]', async () => {
+    it('waits for a condition whose observedGeneration is the generation of the object [slow]', async () => {
       const waiting = start('wait', '--for=condition=Ready', 'book/emma', '--timeout', '20s');
       const ready = (observedGeneration: number): string =>
         JSON.stringify({ status: { conditions: [{ type: 'Ready', status: 'True', observedGeneration }] } });
@@ -474,7 +474,7 @@ metadata: { name: red }
       expect(waiting.text).to.equal('book.library.example.com/emma condition met\n');
     });
 
-    it('waits for values and for new objects [slow]', async () => {
+    it('waits for the value of a field, and for the creation of an object [slow]', async () => {
       expect(await succeed('wait', '--for=jsonpath={.spec.pages}=474', 'book/emma')).to.include('condition met');
       const created = start('wait', '--for=create', 'book/persuasion', '--timeout', '20s');
       await succeed(
@@ -490,7 +490,7 @@ metadata: { name: red }
   });
 
   describe('describe, explain, api-resources and events', () => {
-    it('describe prints fields in words, and events', async () => {
+    it('describe prints the fields with readable names, and the events of the object', async () => {
       const event = {
         apiVersion: 'v1',
         kind: 'Event',
@@ -567,14 +567,14 @@ metadata: { name: red }
     );
   });
 
-  it('reads keys of labels and annotations in paths, as kubectl writes them [spec experience-output]', async () => {
+  it('accepts annotation keys with escaped dots in jsonpath and custom columns, as kubectl does [spec experience-output]', async () => {
     await succeed('patch', 'book', 'emma', '-p', 'metadata: { annotations: { example.com/room-1: a } }');
     const path = String.raw`{.metadata.annotations.example\.com/room-1}`;
     expect(await succeed('get', 'book', 'emma', '-o', `jsonpath=${path}`)).to.equal('a');
     expect(await succeed('get', 'book', 'emma', '-o', `custom-columns=ROOM:${path}`)).to.equal('ROOM\na\n');
   });
 
-  it('watch prints each row of custom columns at once, and the first list in the given order [slow]', async () => {
+  it('watch prints the existing objects at once, as custom columns and in the order of --sort [slow]', async () => {
     const watching = start('watch', 'books', '--sort', 'spec.pages,desc', '-o', 'custom-columns=PAGES:.spec.pages');
     await eventually(() => expect(watching.text).to.equal('PAGES\n730\n474\n'));
     watching.child.kill('SIGINT');

@@ -145,7 +145,7 @@ describe('Commands about controllers', () => {
     expect(top.stdout).to.contain('it is not back');
   });
 
-  it('`top` fits into the terminal, and shows failing keys first [spec experience-queue]', async () => {
+  it('`top` fits into the terminal, and shows controllers with failing keys first [spec experience-queue]', async () => {
     const { items } = await server.client.list(controllerModel);
     const [book] = items;
     const calm = { ...book!, spec: { ...book!.spec, controller: 'a/calm' } };

@@ -38,13 +38,13 @@ describe('homeostat backup [spec experience-backup]', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('writes a file that a server can open and only its owner can read, and does not overwrite it later', async () => {
+  it('writes a database that only its owner can read, and overwrites it only with --force', async () => {
     const [file, args] = [path('one.db'), ['backup', '--server', server.url, '--to', path('one.db')]];
     const done = await runCommand(args);
     const { size, mode } = await stat(file);
     expect(done).to.deep.equal({ code: 0, stdout: '', stderr: `backed up to ${file}, ${size} bytes\n` });
     expect(mode & 0o777).to.equal(0o600);
-    // The backup has encrypted objects, but not the key.
+    // The backup has encrypted objects, but not the encryption key.
     await copyFile(path('data/encryption.key'), path('encryption.key'));
     const restored = await serve(`sqlite:${file}`);
     const { items } = await restored.client.list(Widget);
@@ -114,7 +114,7 @@ describe('homeostat backup [spec experience-backup]', () => {
     expect(await readFile(path('again/h-20300101T010000Z.db'), 'utf8')).to.equal('in the way');
   });
 
-  it('names the cure for a database that is not a SQLite file', async () => {
+  it('refuses a database that is not a SQLite file, and names other tools for a backup', async () => {
     const other = await serve('memory:');
     const done = await runCommand(['backup', '--server', other.url, '--to', path('other.db'), '--every', '1h']);
     await other.stop();
@@ -125,7 +125,7 @@ describe('homeostat backup [spec experience-backup]', () => {
     expect(await readdir(folder)).to.not.include('other.db');
   });
 
-  it('does not mistake a page of another server for a backup', async () => {
+  it('refuses the HTML page of a server that is not a Homeostat server', async () => {
     const other = createServer((_request, response) =>
       response.setHeader('Content-Type', 'text/html').end('<p>Log in</p>'),
     );

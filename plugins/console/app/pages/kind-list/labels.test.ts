@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { parseLabels } from './labels.ts';
 
-describe('labels that a person types', () => {
-  it('are set by a value, which may be empty, and removed by a minus', () => {
+describe('parseLabels', () => {
+  it('reads name=value as a label to set, and name- as a label to remove', () => {
     expect(parseLabels('team=red, example.com/old-,flag=')).to.deep.equal({
       team: 'red',
       'example.com/old': null,
@@ -11,7 +11,7 @@ describe('labels that a person types', () => {
     expect(parseLabels('a-b=c-d,e-f-')).to.deep.equal({ 'a-b': 'c-d', 'e-f': null });
   });
 
-  it('are refused, with the reason, when they are wrong', () => {
+  it('returns the reason when the text has no labels or a malformed label', () => {
     expect(parseLabels('')).to.equal('write at least one label');
     expect(parseLabels('team=red,')).to.equal('write at least one label');
     expect(parseLabels('team')).to.equal('“team” is neither name=value nor name-');
