@@ -115,7 +115,9 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#onLeft = (handlers) => logger.warn({ kind, handlers, waitedMs: drainLimitMs }, left);
     const fail = (message: string) => (err: unknown) => logger.error({ err }, message);
     this.#clock = clock;
-    this.#backing = back(createShape(selection, fail('the transform of an informer failed; the whole object is cached')));
+    this.#backing = back(
+      createShape(selection, fail('the transform of an informer failed; the whole object is cached')),
+    );
     this.#indexes = new CacheIndexes((err, index) =>
       logger.error({ err, index }, 'an index of an informer failed; the index omits the object'),
     );
@@ -284,7 +286,8 @@ function checkSelection<T extends ApiObject>(model: Model<T>, options: InformerO
   if (namespaces.length === 0 || namespaces.length > maxNamespaces) {
     throw new ApiError('BadRequest', `namespaces: must have 1 to ${maxNamespaces} items, has ${namespaces.length}`);
   }
-  if (new Set(namespaces).size < namespaces.length) throw new ApiError('BadRequest', 'namespaces: an item occurs twice');
+  if (new Set(namespaces).size < namespaces.length)
+    throw new ApiError('BadRequest', 'namespaces: an item occurs twice');
   for (const [index, namespace] of namespaces.entries()) {
     const [message] = checkDnsSubdomain(namespace);
     if (message !== undefined) throw new ApiError('BadRequest', `namespaces[${index}]: ${message}`);

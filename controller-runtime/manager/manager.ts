@@ -101,7 +101,7 @@ export class Manager {
    * can continue, and a new manager can take part in the next election.
    */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#state !== 'created') throw new Error('a manager runs once');
+    if (this.#state !== 'created') throw new Error('run() can be called only once for a manager');
     this.#state = 'running';
     const stopMeasuring = this.#ownsMetrics ? startProcessMetrics(this.#options.metrics) : undefined;
     const until = new AbortController();

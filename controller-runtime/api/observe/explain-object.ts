@@ -96,7 +96,7 @@ function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
     return { state: 'Failing', summary: `${controller} fails to reconcile ${what}${failureOf(key, nowMs)}.` };
   }
   if (observed !== undefined && observed < generation) {
-    const summary = `The status of ${what} describes generation ${observed}, but its spec has generation ${generation}.`;
+    const summary = `The status of ${what} describes generation ${observed}; its spec has generation ${generation}.`;
     return { state: 'Behind', summary };
   }
   const ready = conditions.find(({ type }) => type === 'Ready');
@@ -125,7 +125,10 @@ function withoutReady(
       summary: `${what} has no condition Ready, and not all of its controllers run: ${names}.`,
     };
   if (controllers.some(({ lastRun }) => lastRun !== undefined && isError(lastRun.result)))
-    return { state: 'Unknown', summary: `The last run for ${what} failed in at least one of its controllers: ${names}.` };
+    return {
+      state: 'Unknown',
+      summary: `The last run for ${what} failed in at least one of its controllers: ${names}.`,
+    };
   return { state: 'Reconciled', summary: `${what} is reconciled: ${names} has no work for it.` };
 }
 

@@ -272,7 +272,7 @@ describe('mappings of watched kinds', () => {
     await at.holds(() => valueOf(at, 'workqueue_retries_total') === 10_000);
     await at.holds(() => at.lines('error').length === 10_001);
     const [last] = at.lines('error').slice(-1);
-    expect(last?.message).to.contain('the event is dropped, because too many others wait');
+    expect(last?.message).to.contain('the event is dropped, because too many failed events wait');
     expect(last?.fields['from']).to.deep.equal({ kind: 'Team', key: 't10000' });
   });
 });
