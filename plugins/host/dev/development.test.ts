@@ -138,7 +138,7 @@ describe('Development', () => {
     await write('resources/extensions/first.yaml', declared.replace(', size: large', ''));
     await write('dist/index.js', mainOf("size: { type: 'string', maxLength: 3 }, colour: { type: 'string' }"));
     await told('of 2 stored objects, 1 would be refused at a write');
-    expect(lines).to.include('  + spec.colour (string, optional): stored objects do not have it');
+    expect(lines).to.include('  + spec.colour (string, optional): stored objects do not have this field');
     expect(lines.filter((line) => line.startsWith('  ~ spec.size (maxLength: none → 3): '))).to.have.length(1);
     expect(lines.filter((line) => line.includes('spec.size: Too long'))).to.have.length(1);
     expect(lines.at(-1)).to.equal('shop 1.0.0 is Started');

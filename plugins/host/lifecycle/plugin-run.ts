@@ -371,7 +371,7 @@ export class PluginRun {
   #requireRegistered(controller: string, kind: GroupVersionKind): void {
     if (this.#parts.server.schemeManager.lookup(kind) !== undefined) return;
     const name = `${apiVersionOf(kind)} ${kind.kind}`;
-    const advice = 'register it, or depend on the plugin that does';
+    const advice = 'register the kind, or depend on the plugin that registers it';
     throw new Error(`controller "${controller}": ${name} is not registered: ${advice}`);
   }
 

@@ -145,7 +145,7 @@ function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
   if (/^(?:sqlite|memory):/i.test(database))
     values.refuse(
       processes,
-      'SQLite is open in one process at a time, because no other one would see its changes: use --workers instead, or choose PostgreSQL, MySQL or etcd with --database',
+      'SQLite is open in one process at a time, because another process would not see its changes: use --workers instead, or choose PostgreSQL, MySQL or etcd with --database',
     );
   if (values.text('audit-log') !== undefined)
     values.refuse(

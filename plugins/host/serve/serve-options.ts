@@ -154,7 +154,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   },
   insecure: {
     kind: 'switch',
-    description: 'without --tls: listen on an address that is not a loopback one, without encryption',
+    description: 'without --tls: listen without encryption on an address that is not a loopback address',
   },
   'trusted-proxy': {
     kind: 'list',
@@ -240,7 +240,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'switch',
     value: '[true|false]',
     description:
-      'run the controllers of a plugin in only one of all servers on a database (default: true for PostgreSQL, MySQL and etcd)',
+      'run the controllers of a plugin in only one of the servers that share a database (default: true for PostgreSQL, MySQL and etcd)',
   },
   processes: {
     kind: 'whole number or auto',

@@ -11,7 +11,7 @@ const maxLength = 4096;
 export async function readPassword(input: NodeJS.ReadStream, name: string, signal: AbortSignal): Promise<string> {
   if (!input.isTTY) return firstLine(input, signal);
   const password = await ask(input, `New password for ${name}: `, signal);
-  const again = await ask(input, 'The same again: ', signal);
+  const again = await ask(input, 'Repeat the new password: ', signal);
   if (password !== again) throw new Error('the two passwords differ; nothing was changed');
   return password;
 }
