@@ -263,9 +263,7 @@ function checkShards(name: string, shards: number | undefined): void {
 function checkFunctions(name: string, { reconcile, cleanup }: ControllerOptions): void {
   const isClassForm = typeof reconcile === 'object' && typeof reconcile?.reconcile === 'function';
   if (!isClassForm && typeof reconcile !== 'function') {
-    throw new TypeError(
-      `controller "${name}": reconcile must be a function, or an object with a method "reconcile"`,
-    );
+    throw new TypeError(`controller "${name}": reconcile must be a function, or an object with a method "reconcile"`);
   }
   if (cleanup === undefined) return;
   if (isClassForm) {
