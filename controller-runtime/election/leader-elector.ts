@@ -131,7 +131,7 @@ export class LeaderElector {
       if (until.signal.aborted) break;
       // The time is checked first: after a pause of this process, another one may hold the lease.
       if (this.#remainingMs() > 0) await this.#attempt(this.#remainingMs());
-      if (this.#remainingMs() <= 0) term.end(`it could not be renewed within ${renewDeadlineMs} ms`);
+      if (this.#remainingMs() <= 0) term.end(`it was not renewed within ${renewDeadlineMs} ms`);
     }
     for (const each of unlink) each();
   }
