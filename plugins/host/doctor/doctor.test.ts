@@ -75,7 +75,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     const { code, stdout } = await runCommand(['doctor', '--database', 'memory:', '--plugin', path('none')]);
     expect(code).to.equal(1);
     expect(stdout)
-      .to.match(/^error {4}plugins +\S+none: there is no such folder\n +→ repair it/m)
+      .to.match(/^error {4}plugins +\S+none: there is no such folder\n +→ repair the plugin/m)
       .and.match(/\n\n1 errors?, \d+ warnings?\n$/);
   });
 
