@@ -149,7 +149,7 @@ export class Manager {
     const { name } = definition;
     if (this.#state === 'stopped') throw new Error(`cannot add controller "${name}": the manager has stopped`);
     if (this.#definitions.has(name)) {
-      throw new Error(`there is a controller "${name}" already: give one of them another name`);
+      throw new Error(`there is a controller "${name}" already: give one of the two another name`);
     }
     shardSettings(this.#election, definition);
     this.#definitions.set(name, definition);

@@ -337,7 +337,7 @@ describe('the dependents that a run owns', () => {
       },
     );
     expect(errors).to.deep.equal([
-      'red: own: Worker "free" exists, and Team "red" does not control it: delete it, or take it over by the option "adopt" of the wish',
+      'red: own: Worker "free" exists, and Team "red" does not control it: delete it, or set the option "adopt" of the wish to take it over',
     ]);
     adopt.value = true;
     await resize(at, 1);

@@ -45,7 +45,7 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
     )
     .option(
       '--encryption-config <file>',
-      'keys of encrypted objects, as for serve (default: these objects are left out)',
+      'file with the keys of encrypted objects, as for serve (default: leave out encrypted objects)',
     )
     .option('-o, --output <format>', 'text, or json (default: text)')
     .addHelpText('after', planHelp);

@@ -233,7 +233,7 @@ describe('Development', () => {
   it('reports that it serves an earlier build when there are errors at the start, until they are corrected [slow]', async () => {
     await develop({ ...typeScript, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
-      'there are errors: dist/index.js of an earlier build is served until they are corrected',
+      'there are errors: dist/index.js of an earlier build is served until the errors are corrected',
     ]);
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('index.ts', mainOf("size: { type: 'string' }, colour: { type: 'string' }"));
@@ -244,7 +244,7 @@ describe('Development', () => {
     const manifest = 'name: shop\nversion: 1.0.0\nmain: build/index.js\n';
     await develop({ ...typeScript, 'plugin.yaml': manifest, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
-      'there are errors, and no earlier build: the plugin is served once they are corrected',
+      'there are errors, and no earlier build: the plugin is served once the errors are corrected',
     ]);
     expect(host.statuses()).to.have.nested.property('[0].phase', 'Failed');
   });

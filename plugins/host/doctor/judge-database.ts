@@ -29,7 +29,7 @@ export async function judgeDatabase(place: DatabasePlace): Promise<readonly Find
   } catch (error) {
     if (!hasCode(error, 'locked') || servedAt === undefined)
       return [{ check, level: 'error', message: errorText(error), cure: cureOf(error) }];
-    return [{ check, level: 'ok', message: `in use by the server at ${servedAt}, which checks it` }];
+    return [{ check, level: 'ok', message: `the server at ${servedAt} uses the database, and checks it itself` }];
   }
 }
 
@@ -40,7 +40,7 @@ function cureOf(error: unknown): string {
 
 function told(inspection: DatabaseInspection): readonly Finding[] {
   const { schema, knownSchema, objects, unreadable, unreadableObjects } = inspection;
-  if (schema === 0) return [{ check, level: 'ok', message: 'empty: the server makes its tables' }];
+  if (schema === 0) return [{ check, level: 'ok', message: 'empty: the server creates the tables when it starts' }];
   if (schema > knownSchema) {
     const message = `the tables have version ${schema}, but this program supports at most version ${knownSchema}`;
     return [{ check, level: 'error', message, cure: 'install the newest version of homeostat' }];

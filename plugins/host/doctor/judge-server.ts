@@ -72,7 +72,7 @@ async function judgeHealth({ address, nowMs }: RunningServer): Promise<readonly 
   const skewMs = Math.abs(Date.parse(response.headers.get('date') ?? '') - nowMs());
   if (skewMs > toleratedSkewMs) {
     const message = `the clocks of the server and of this machine differ by ${Math.round(skewMs / 1000)} s`;
-    findings.push({ check: 'clock', level: 'warning', message, cure: 'synchronize both by NTP' });
+    findings.push({ check: 'clock', level: 'warning', message, cure: 'synchronize both clocks by NTP' });
   }
   const version = /\+homeostat\.(.+)$/.exec(String((await read(address, '/version'))['gitVersion']))?.[1];
   if (version !== undefined && version !== hostVersion()) {
@@ -88,7 +88,7 @@ async function judgeBrokenObjects(address: ServerAddress): Promise<readonly Find
     ([, resource = '', count = '']): Finding => ({
       check: 'objects',
       level: 'error',
-      message: `${count} objects of ${resource} cannot be read; the log of the server names them`,
+      message: `${count} objects of ${resource} cannot be read; the log of the server names these objects`,
       cure: 'restore the encryption key, or replace or delete the objects: see docs/operating/databases.md',
     }),
   );

@@ -266,7 +266,7 @@ export class PluginRun {
       await withDeadline(async () => hook(), { what: 'stop', timeoutMs: pluginDeadlineMs, clock: this.#parts.clock });
       return undefined;
     } catch (err) {
-      this.#parts.logger.error({ err }, 'the stop of a plugin failed; everything that it registered is removed anyway');
+      this.#parts.logger.error({ err }, 'the stop of a plugin failed; all that the plugin registered is removed');
       return errorText(err);
     }
   }

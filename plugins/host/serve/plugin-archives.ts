@@ -73,7 +73,7 @@ class PluginArchives {
           'Returns the plugins that requests can uninstall, and the reason why requests cannot install plugins, or null',
       })
       .POST('/archives', async (request) => this.#alone(async (folder) => this.#install(request, folder)), {
-        summary: 'Installs the plugin of an archive (.tgz), or replaces it',
+        summary: 'Installs the plugin of an archive (.tgz), replacing a plugin of the same name',
         permission: { verb: 'create', ...permission },
         deadlineMs,
       })

@@ -68,7 +68,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   port: {
     kind: 'whole number',
     value: '<number>',
-    description: 'port to listen on; 0 picks a free one (default: 8700)',
+    description: 'port to listen on; 0 picks a free port (default: 8700)',
   },
   plugin: { kind: 'list', value: '<folder>', description: 'folder of a plugin; may be repeated' },
   'plugins-dir': {
@@ -102,7 +102,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'anonymous-auth': {
     kind: 'switch',
     description:
-      'accept requests without a credential as the user system:anonymous, who may do what roles allow the group system:unauthenticated (default: they get 401)',
+      'accept requests without a credential as the user system:anonymous, with the permissions of the group system:unauthenticated (default: refuse these requests with 401)',
   },
   token: {
     kind: 'text',

@@ -78,7 +78,7 @@ export class SettingsObjects {
       await server.whenReady(this.#kind);
       this.#isServed = true;
     } catch (err) {
-      logger.error({ err }, 'plugins have no settings: their kind could not be served');
+      logger.error({ err }, 'the kind of settings could not be served, so plugins get no settings');
     }
   }
 

@@ -45,6 +45,6 @@ async function firstLine(input: NodeJS.ReadStream, signal: AbortSignal): Promise
   }
   const [line = ''] = text.split(/\r?\n/);
   if (line === '')
-    throw new Error('no password was given: write it to the input, as in: homeostat user password ada < file');
+    throw new Error('no password was given: write it to stdin, as in: homeostat user password ada < file');
   return line;
 }

@@ -68,7 +68,7 @@ const commands: readonly ObjectCommand[] = [
   {
     name: 'watch',
     usage: '<TYPE [NAME] | TYPE/NAME>',
-    description: 'Print objects and then their changes, until SIGINT: get -w.',
+    description: 'Print objects and then their changes, until SIGINT, as get -w does.',
     options: readOptions,
     load: async () => (await import('./get-command.ts')).watchObjects,
   },

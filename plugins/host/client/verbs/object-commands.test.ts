@@ -563,7 +563,7 @@ metadata: { name: red }
     const { code, stderr } = await runCommand(['get', 'books', '--server', `http://127.0.0.1:${port}`]);
     expect(code).to.equal(1);
     expect(stderr).to.match(
-      /^error: fetch failed: .*ECONNREFUSED.*\nstart it by homeostat serve, or name its address: --server\n$/,
+      /^error: fetch failed: .*ECONNREFUSED.*\nstart the server with homeostat serve, or give its address: --server\n$/,
     );
   });
 
