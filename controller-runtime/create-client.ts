@@ -104,7 +104,8 @@ function fetchOf(url: string, { ca, cert, key, fetch }: HttpClientOptions): type
   const given = Object.entries({ ca, cert, key }).find(([, value]) => value !== undefined);
   if (given === undefined) return fetch ?? globalThis.fetch;
   const [name] = given;
-  if (fetch !== undefined) throw new TypeError(`${name}: your own fetch must verify the server itself`);
+  if (fetch !== undefined)
+    throw new TypeError(`${name}: has no effect on the option fetch, which must verify the server itself`);
   const { protocol } = new URL(url);
   if (protocol !== 'https:') throw new TypeError(`${name}: cannot be used over ${protocol}`);
   return trustingFetch({ ca, cert, key });

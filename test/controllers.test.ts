@@ -168,7 +168,7 @@ for (const way of ['in process', 'over HTTP']) {
       await server.client.create(Badge, { metadata: { name: 'red' } });
       await eventually(() => runs.includes('ada') && runs.includes('late'));
       expect(lines).to.have.length(1);
-      expect(lines[0]).to.contain('mapping an event to keys failed; it is tried again: ApiError: in a moment');
+      expect(lines[0]).to.contain('mapping an event to keys failed; trying again: ApiError: in a moment');
     });
 
     it('has a cache for each version of a kind: mappings and ensure get objects in their own version', async () => {

@@ -47,8 +47,8 @@ describe('homeostat kubeconfig', () => {
     await writeFile(output, stdout);
     expect(readKubeconfig(output, { context: 'home' })).to.deep.equal({ url: 'http://home.example.com:9001' });
     expect(stderr).to.equal(
-      `warning: there is no token in it: the server writes ${join(folder, 'admin.kubeconfig')} when it starts for the first time\n` +
-        'warning: kubectl sends no credentials over plain HTTP: this server will refuse it. Use --tls\n',
+      `warning: the kubeconfig has no token: the server writes ${join(folder, 'admin.kubeconfig')} when it starts for the first time\n` +
+        'warning: kubectl sends no credentials over plain HTTP, so this server will refuse its requests. Use --tls\n',
     );
     const ipv6 = await command(['kubeconfig', '--host', '::1', '--auth', 'open']);
     expect(ipv6.stderr).to.equal('warning: kubectl sends no credentials over plain HTTP\n');
@@ -59,7 +59,7 @@ describe('homeostat kubeconfig', () => {
     const { code, stdout, stderr } = await command(['kubeconfig'], { HOMEOSTAT_TOKEN: token });
     expect(code).to.equal(0);
     expect(stdout).to.include(`token: ${token}`);
-    expect(stderr).to.include('this server will refuse it. Use --tls');
+    expect(stderr).to.include('this server will refuse its requests. Use --tls');
   });
 
   for (const [args, code, text] of [

@@ -83,7 +83,7 @@ describe('homeostat serve --processes [slow]', () => {
     expect(new Set(leases).size, leaders.join('\n')).to.equal(leaders.length);
 
     process.kill(pidOf(2), 'SIGKILL');
-    await eventually(() => lines('a process has ended; another one replaces it').length > 0);
+    await eventually(() => lines('a process has ended; a new process replaces it').length > 0);
     expect((await get('/readyz')).status).to.equal(200);
     await eventually(() => lines('ready').length === 3, { timeoutMs: 40_000 });
     expect(new Set(lines('ready').map(({ url }) => url)).size).to.equal(1);
@@ -96,7 +96,7 @@ describe('homeostat serve --processes [slow]', () => {
     ).to.deep.equal([1, 2]);
     expect(log.at(-1)?.msg).to.equal('all processes have stopped');
     expect(log.filter(({ level }) => level === 'error').map(({ msg }) => msg)).to.deep.equal([
-      'a process has ended; another one replaces it',
+      'a process has ended; a new process replaces it',
     ]);
   });
 

@@ -211,7 +211,7 @@ describe('homeostat serve --workers [slow]', function () {
 
   it('is refused with exit code 2 for a database in memory', async () => {
     const { code, stderr } = await refused('memory:');
-    const message = 'workers need a database in a file: choose --database sqlite:<file>, or leave it out';
+    const message = 'workers need a database in a file: choose --database sqlite:<file>, or omit --database';
     expect([code, stderr]).to.deep.equal([2, `--workers: ${message}\n`]);
   });
 });

@@ -111,17 +111,19 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
 
   constructor({ model, selection, clock, logger, back }: BackedInformerOptions<T>) {
     const { kind } = descriptorOf(model);
-    const left = 'handlers of an informer did not settle; the informer stops without them';
+    const left = 'handlers of an informer did not settle; the informer stops without waiting longer';
     this.#onLeft = (handlers) => logger.warn({ kind, handlers, waitedMs: drainLimitMs }, left);
     const fail = (message: string) => (err: unknown) => logger.error({ err }, message);
     this.#clock = clock;
-    this.#backing = back(createShape(selection, fail('the transform of an informer failed; the object is kept whole')));
+    this.#backing = back(
+      createShape(selection, fail('the transform of an informer failed; the whole object is cached')),
+    );
     this.#indexes = new CacheIndexes((err, index) =>
-      logger.error({ err, index }, 'an index of an informer failed; the index does not find the object'),
+      logger.error({ err, index }, 'an index of an informer failed; the index omits the object'),
     );
     this.#handlers = new HandlerGroup({
       clock,
-      report: fail('a handler of an informer failed; it receives the next event'),
+      report: fail('a handler of an informer failed; the handler still receives the next event'),
       present: (as) => this.#present(as),
     });
   }
@@ -282,9 +284,10 @@ function checkSelection<T extends ApiObject>(model: Model<T>, options: InformerO
   const { kind, scope } = descriptorOf(model);
   if (scope === 'Cluster') throw new ApiError('BadRequest', `namespaces: ${kind} is Cluster-scoped`);
   if (namespaces.length === 0 || namespaces.length > maxNamespaces) {
-    throw new ApiError('BadRequest', `namespaces: must be 1 to ${maxNamespaces}, are ${namespaces.length}`);
+    throw new ApiError('BadRequest', `namespaces: must have 1 to ${maxNamespaces} items, has ${namespaces.length}`);
   }
-  if (new Set(namespaces).size < namespaces.length) throw new ApiError('BadRequest', 'namespaces: one is listed twice');
+  if (new Set(namespaces).size < namespaces.length)
+    throw new ApiError('BadRequest', 'namespaces: an item occurs twice');
   for (const [index, namespace] of namespaces.entries()) {
     const [message] = checkDnsSubdomain(namespace);
     if (message !== undefined) throw new ApiError('BadRequest', `namespaces[${index}]: ${message}`);

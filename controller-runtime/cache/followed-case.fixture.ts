@@ -103,7 +103,7 @@ export class HandlerRecord implements InformerHandler<Person> {
   /** Resolves with the recorded calls once there are `count` of them. */
   async after(count: number): Promise<readonly string[]> {
     await eventually(() => this.calls.length >= count, {
-      describe: () => `${count} calls, have ${this.calls.join(', ')}`,
+      describe: () => `${count} calls, got ${this.calls.join(', ')}`,
     });
     return this.calls;
   }

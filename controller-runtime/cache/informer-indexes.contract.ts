@@ -11,7 +11,7 @@ export function describeIndexes(followed: FollowedCase): void {
     const found = (value: string): readonly string[] =>
       followed.informer.byIndex('tags', value).map(({ spec }) => spec.name);
 
-    it('find objects by each of their values while objects are added, changed and deleted', async () => {
+    it('byIndex finds an object by each of its index values while objects are added, changed and deleted', async () => {
       const { informer, one } = followed;
       informer.addIndex('tags', tagsOf);
       await one.create('a', { tags: ['red', 'blue'] });
@@ -30,14 +30,14 @@ export function describeIndexes(followed: FollowedCase): void {
       await eventually(() => found('blue').includes('d'));
     });
 
-    it('an index that is added later is filled with the existing objects', async () => {
+    it('an index that is added to a running informer contains the existing objects', async () => {
       await followed.one.create('a', { tags: ['red'] });
       await followed.run();
       followed.informer.addIndex('tags', tagsOf);
       expect(found('red')).to.deep.equal(['a']);
     });
 
-    it('the indexes contain a change before the informer’s handlers receive it', async () => {
+    it('the indexes contain a change before the handlers of the informer receive the change', async () => {
       const { informer, one } = followed;
       informer.addIndex('tags', tagsOf);
       const seen: number[] = [];
@@ -48,7 +48,7 @@ export function describeIndexes(followed: FollowedCase): void {
       expect(seen).to.deep.equal([1]);
     });
 
-    it('omit an object for which their function throws', async () => {
+    it('an index omits an object for which the index function throws', async () => {
       const { informer, one } = followed;
       informer.addIndex('tags', ({ spec }) => (spec.tags as readonly string[]).map((tag) => tag.toUpperCase()));
       await one.create('a');
@@ -71,7 +71,7 @@ export function describeIndexes(followed: FollowedCase): void {
       expect(other.byIndex('tags', 'a')).to.have.length(1);
     });
 
-    it('refuse a second function under the same name', () => {
+    it('addIndex refuses a different function under an existing name', () => {
       const { informer } = followed;
       expect(() => informer.byIndex('tags', 'red')).to.throw(RangeError, /no index has the name "tags"/);
       informer.addIndex('tags', tagsOf);

@@ -36,14 +36,14 @@ export function describeOptions(followed: FollowedCase): void {
       ['a malformed label selector', Person, { labelSelector: '=,' }, /labelSelector|selector/i],
       ['a malformed field selector', Person, { fieldSelector: '=' }, /fieldSelector|selector/i],
       [
-        'namespaces of a Cluster-scoped kind',
+        'namespaces for a Cluster-scoped kind',
         Person,
         { namespaces: ['default'] },
         /namespaces: Person is Cluster-scoped/,
       ],
-      ['no namespace', Badge, { namespaces: [] }, /namespaces: must be 1 to 100, are 0/],
-      ['a namespace twice', Badge, { namespaces: ['a', 'a'] }, /namespaces: one is listed twice/],
-      ['a value that is not a namespace', Badge, { namespaces: ['a', '../b'] }, /namespaces\[1\]: /],
+      ['an empty list of namespaces', Badge, { namespaces: [] }, /namespaces: must have 1 to 100 items, has 0/],
+      ['a list that has a namespace twice', Badge, { namespaces: ['a', 'a'] }, /namespaces: an item occurs twice/],
+      ['an invalid name of a namespace', Badge, { namespaces: ['a', '../b'] }, /namespaces\[1\]: /],
     ];
     for (const [what, model, options, message] of refused) {
       it(`an informer cannot be made with ${what}`, () => {
@@ -128,7 +128,7 @@ function describeForms(followed: FollowedCase): void {
     }
   });
 
-  it('the informer keeps the whole object when the transform function throws, or returns a different object', async () => {
+  it('the informer keeps the whole object when the transform function throws or changes metadata.name', async () => {
     await followed.one.createAll('throws', 'renames', 'shrinks');
     const transform = (object: Person): Person => {
       if (object.spec.name === 'throws') throw new Error('a bug of the function');

@@ -8,7 +8,7 @@ import type { FollowedCase } from './followed-case.fixture.ts';
 /** The tests of the start, the end and the restart of an informer. */
 export function describeRuns(followed: FollowedCase): void {
   describe('its run', () => {
-    it('calls no handler after its promise has settled', async () => {
+    it('an informer calls no handler after the promise of run() has settled', async () => {
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
       await followed.run();
@@ -22,7 +22,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect(record.calls).to.deep.equal(['add a']);
     });
 
-    it('several callers share one run, which ends when the signal of the last caller aborts', async () => {
+    it('several callers of run() share one run, which ends when the last of their signals aborts', async () => {
       await followed.run();
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
@@ -35,14 +35,14 @@ export function describeRuns(followed: FollowedCase): void {
       await secondRun;
     });
 
-    it('does not start when its signal has aborted already', async () => {
+    it('run() with a signal that has already aborted does not start the informer', async () => {
       const aborted = new AbortController();
       aborted.abort();
       await followed.informer.run(aborted.signal);
       expect(followed.informer.hasSynced()).to.equal(false);
     });
 
-    it('leaves the cache empty and not synced when it ends', async () => {
+    it('the cache is empty and not synced after the end of a run', async () => {
       const a = await followed.one.create('a');
       followed.informer.addIndex('name', ({ spec }) => [spec.name]);
       await followed.run();
@@ -54,7 +54,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect(followed.informer.resourceVersion).to.equal('0');
     });
 
-    it('sends only the differences to handlers that an earlier run had, and all objects to new handlers', async () => {
+    it('a second run sends only the differences to existing handlers, and all objects to new handlers', async () => {
       await followed.one.createAll('same', 'changed', 'gone', 'replaced');
       const stayed = new HandlerRecord();
       followed.informer.addHandler(stayed);
@@ -83,7 +83,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect((await stayed.after(10)).at(-1)).to.equal('delete same');
     });
 
-    it('waits for a kind that is not served yet, and follows a kind that is served again', async () => {
+    it('a run waits until its kind is served, and continues when a withdrawn kind is served again', async () => {
       const { client } = followed;
       const informer = client.informer(Visitor);
       const names: string[] = [];

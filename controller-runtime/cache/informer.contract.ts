@@ -32,7 +32,7 @@ function describeCache(followed: FollowedCase): void {
       expect(followed.informer.get({ name: 'a' })).to.equal(undefined);
     });
 
-    it('contains the existing objects, and follows changes', async () => {
+    it('the cache contains the existing objects, and follows changes', async () => {
       const [a] = await followed.one.createAll('a', 'b');
       await followed.run();
       const { informer } = followed;
@@ -45,14 +45,14 @@ function describeCache(followed: FollowedCase): void {
       expect(Number(informer.resourceVersion)).to.be.at.least(Number(changed.metadata.resourceVersion));
     });
 
-    it('contains frozen objects', async () => {
+    it('the cache contains frozen objects', async () => {
       const a = await followed.one.create('a');
       await followed.run();
       const cached = followed.informer.get(keyOf(a)) as Person;
       expect(() => Object.assign(cached.spec, { age: 1 })).to.throw(TypeError);
     });
 
-    it('has stored a change before the handlers receive it', async () => {
+    it('the cache contains a change before the handlers receive the change', async () => {
       const ages: (number | undefined)[] = [];
       const { informer } = followed;
       informer.addHandler({
@@ -71,7 +71,7 @@ function describeCache(followed: FollowedCase): void {
 
 function describeHandlers(followed: FollowedCase): void {
   describe('its handlers', () => {
-    it('receive the existing objects first, marked as initial, and are synced after that', async () => {
+    it('a handler receives the existing objects first, marked as initial, and is synced after that', async () => {
       await followed.one.createAll('a', 'b');
       const record = new HandlerRecord();
       const registration = followed.informer.addHandler(record);
@@ -88,7 +88,7 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => registration.hasSynced());
     });
 
-    it('a handler gets additions, updates and deletions in order, with the previous state of an updated object and the last state of a deleted one', async () => {
+    it('a handler gets changes in order: an update with the previous state, a deletion with the last state', async () => {
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
       await followed.run();
@@ -115,7 +115,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(record.calls).to.deep.equal(bases.map((base) => `add ${base}`));
     });
 
-    it('a handler gets an addition for an object that enters the selection, and a deletion for one that leaves it', async () => {
+    it('a handler gets an addition when an object enters the selection, and a deletion when an object leaves it', async () => {
       await followed.one.create('a');
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
@@ -125,7 +125,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(await record.after(3)).to.deep.equal(['initial a', 'delete a', 'add a']);
     });
 
-    it('receive the existing objects when they are added late, then later changes', async () => {
+    it('a handler that is added to a running informer receives the existing objects first, then changes', async () => {
       await followed.run();
       const a = await followed.one.create('a');
       await eventually(() => followed.informer.get(keyOf(a)));
@@ -136,7 +136,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(await record.after(2)).to.deep.equal(['initial a', 'add b']);
     });
 
-    it('receive the next event after they threw for an event, and delay no other handler', async () => {
+    it('a handler that throws still receives the next event, and does not delay other handlers', async () => {
       const record = new HandlerRecord();
       let thrown = 0;
       followed.informer.addHandler({
@@ -166,7 +166,7 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => slow.isIdle());
     });
 
-    it('receive every object again after each of their own resync periods', async () => {
+    it('each handler receives every object again after each resync period of this handler', async () => {
       await followed.one.createAll('a', 'b');
       const [frequent, rare, never] = [new HandlerRecord(), new HandlerRecord(), new HandlerRecord()];
       const registration = followed.informer.addHandler(frequent, { resyncMs: 20 });
@@ -181,7 +181,7 @@ function describeHandlers(followed: FollowedCase): void {
       for (const { calls: others } of [rare, never]) expect(others).to.have.members(['initial a', 'initial b']);
     });
 
-    it('a handler with a resync period that is not above 0 is refused', () => {
+    it('addHandler refuses a resync period that is not above 0', () => {
       for (const resyncMs of [0, -1, Number.NaN]) {
         expect(() => followed.informer.addHandler({}, { resyncMs })).to.throw(RangeError, /resyncMs must be above 0/);
       }

@@ -109,7 +109,7 @@ describe('an informer over list and watch', () => {
     await passDelay(10_000);
     await eventually(() => hasEnded);
     const fields = { kind: 'Person', handlers: 1, waitedMs: 10_000 };
-    const message = 'handlers of an informer did not settle; the informer stops without them';
+    const message = 'handlers of an informer did not settle; the informer stops without waiting longer';
     expect(logger.entries).to.deep.equal([{ level: 'warn', fields, message }]);
   });
 

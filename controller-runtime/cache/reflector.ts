@@ -125,7 +125,7 @@ export class Reflector<T extends ApiObject> {
     if (!isExpired(error)) return this.#afterFailure(error, { kind: 'watching', revision }, signal);
     if (!this.#progress) return this.#afterFailure(error, { kind: 'listing' }, signal);
     this.#progress = false;
-    this.#parts.logger.info({ revision }, 'the history of a watch is gone: listing again');
+    this.#parts.logger.info({ revision }, 'the resource version of a watch has expired: listing again');
     return { kind: 'listing' };
   }
 
@@ -133,7 +133,7 @@ export class Reflector<T extends ApiObject> {
     // An error that the stop of the reflector causes does not count as a failure.
     if (signal.aborted) return next;
     const delayMs = this.#delay.next();
-    this.#parts.logger.warn({ err: error, delayMs, next: next.kind }, 'following a kind failed; trying again');
+    this.#parts.logger.warn({ err: error, delayMs, next: next.kind }, 'a list or watch of a kind failed; trying again');
     return { kind: 'backingOff', delayMs, next };
   }
 }

@@ -10,7 +10,7 @@ export function describeApply(subject: ContractSubject): void {
   const asB = { fieldManager: 'b' } as const;
 
   describe('apply', () => {
-    it('creates the object, and changes the applied fields at the next call', async () => {
+    it('creates an absent object, and changes the applied fields of an existing object', async () => {
       const one = subject.newCase();
       const created = await subject.client.apply(Person, one.draft('alice', { age: 3 }), asA);
       expect(created.spec).to.deep.equal({ name: 'alice', age: 3 });
@@ -29,7 +29,7 @@ export function describeApply(subject: ContractSubject): void {
       expect(await subject.client.apply(Person, draft, asA)).to.deep.equal(first);
     });
 
-    it('removes fields that are left out, unless another manager owns them', async () => {
+    it('removes fields that the next call leaves out, unless another manager owns them', async () => {
       const one = subject.newCase();
       await subject.client.apply(Person, one.draft('alice', { age: 3, tags: ['x'] }), asA);
       await subject.client.apply(Person, { metadata: { name: one.name('alice') }, spec: { age: 3 } }, asB);
@@ -37,7 +37,7 @@ export function describeApply(subject: ContractSubject): void {
       expect(spec).to.deep.equal({ name: 'alice', age: 3 });
     });
 
-    it('rejects with Conflict and a cause for each field of another manager, unless it takes these fields by force', async () => {
+    it('rejects with Conflict and a cause for each field that another manager owns, unless force is set', async () => {
       const one = subject.newCase();
       await subject.client.apply(Person, one.draft('alice', { age: 3 }), asA);
       const wanted = { metadata: { name: one.name('alice') }, spec: { age: 4 } };
@@ -52,7 +52,7 @@ export function describeApply(subject: ContractSubject): void {
       expect((await subject.client.apply(Person, wanted, { ...asB, force: true })).spec.age).to.equal(4);
     });
 
-    it('changes status only through updateStatus, and stores nothing in a dry run', async () => {
+    it('changes only the status with subresource "status", and stores nothing in a dry run', async () => {
       const draft = subject.newCase().draft('alice');
       const created = await subject.client.apply(Person, draft, asA);
       const status = { ...draft, spec: { name: 'another name' }, status: { greeting: 'hi' } };
@@ -64,7 +64,7 @@ export function describeApply(subject: ContractSubject): void {
       expect(written.spec).to.deep.equal(created.spec);
     });
 
-    it('rejects a field manager whose name is empty or cannot be printed with Invalid', async () => {
+    it('rejects with Invalid a field manager that is empty, unprintable or longer than 128 characters', async () => {
       const draft = subject.newCase().draft('alice');
       for (const fieldManager of ['', 'a\u0007', 'x'.repeat(129)]) {
         expect(await reasonOfRejection(subject.client.apply(Person, draft, { fieldManager }))).to.equal('Invalid');

@@ -35,7 +35,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect((await subject.client.get(Person, name)).spec.age).to.equal(4);
     });
 
-    it('refuses an object whose uid is that of another object', async () => {
+    it('rejects with Conflict an object whose uid is not the uid of the stored object', async () => {
       const { name } = (await subject.newCase().create('alice')).metadata;
       const foreign = (): NewObject<Person> => ({
         metadata: { name, uid: '00000000-0000-4000-8000-000000000000' },
@@ -57,7 +57,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect(await subject.client.get(Person, name)).to.deep.equal(merged);
     });
 
-    it('writes nothing when the object already contains everything', async () => {
+    it('writes nothing when the object already has all desired values', async () => {
       const one = await subject.newCase().create('alice', { age: 3, tags: ['x'] });
       const desired = { metadata: { labels: { ...one.metadata.labels } }, spec: { tags: ['x'], age: 3 } };
       expect(await subject.client.ensure(Person, one.metadata.name, desired)).to.deep.equal(one);
@@ -79,7 +79,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect(annotations).to.include.all.keys(writers.map((writer) => `example.com/${writer}`));
     });
 
-    it('rejects an object that breaks the schema with Invalid', async () => {
+    it('rejects with Invalid an object that breaks the schema', async () => {
       const { metadata } = await subject.newCase().create('alice');
       const invalid = subject.client.ensure(Person, metadata.name, { spec: { age: 151 } });
       expect(await reasonOfRejection(invalid)).to.equal('Invalid');
@@ -87,7 +87,7 @@ export function describeConcurrency(subject: ContractSubject): void {
   });
 
   describe('writers of one object', () => {
-    it('one of the writers that have read the same revision succeeds, the others get Conflict', async () => {
+    it('one of several concurrent updates of the same revision succeeds, and the others get Conflict', async () => {
       const old = await subject.newCase().create('alice', { age: 0 });
       const writes = [1, 2, 3, 4, 5].map((age) => subject.client.update({ ...old, spec: { ...old.spec, age } }));
       const outcomes = await Promise.all(writes.map(reasonOfRejection));
@@ -95,7 +95,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect((await subject.client.get(Person, old.metadata.name)).metadata.version).to.equal(2);
     });
 
-    it('one of the writers that create it succeeds, the others get AlreadyExists', async () => {
+    it('one of several concurrent creates of an object succeeds, and the others get AlreadyExists', async () => {
       const one = subject.newCase();
       const outcomes = await Promise.all([1, 2, 3].map(() => reasonOfRejection(one.create('alice'))));
       expect(outcomes).to.have.members(['AlreadyExists', 'AlreadyExists', 'resolved']);

@@ -23,7 +23,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await reasonOfRejection(subject.client.delete(Person, 'nobody'))).to.equal('NotFound');
     });
 
-    it('rejects a uid or resourceVersion other than the object’s with Conflict', async () => {
+    it('rejects with Conflict when the precondition has another uid or resourceVersion than the object', async () => {
       const { metadata } = await subject.newCase().create('alice');
       for (const preconditions of [{ uid: '00000000-0000-4000-8000-000000000000' }, { resourceVersion: '1' }]) {
         const refused = subject.client.delete(Person, metadata.name, { preconditions });
@@ -34,7 +34,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await subject.client.delete(Person, metadata.name, { preconditions })).to.equal(undefined);
     });
 
-    it('marks an object with a finalizer as deleted; the object can still be read', async () => {
+    it('sets deletionTimestamp on an object with a finalizer; the object can still be read', async () => {
       const { metadata } = await createHeld();
       const deleted = await subject.client.delete(Person, metadata.name);
       expect(deleted?.metadata.deletionTimestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
@@ -42,7 +42,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await subject.client.get(Person, metadata.name)).to.deep.equal(deleted);
     });
 
-    it('removes an object that is marked as deleted when its last finalizer is removed', async () => {
+    it('a deleted object that has finalizers disappears when its last finalizer is removed', async () => {
       const { metadata } = await createHeld();
       const deleted = (await subject.client.delete(Person, metadata.name)) as Person;
       await subject.client.update({ ...deleted, metadata: { ...deleted.metadata, finalizers: [] } });

@@ -69,7 +69,7 @@ export function describeLists(subject: ContractSubject): void {
       ]);
     });
 
-    it('returns the requested page, with the totals', async () => {
+    it('returns the requested page, with the total numbers of objects and pages', async () => {
       const one = await createAged({ a: 1, b: 2, c: 3, d: 4, e: 5 });
       const page = await subject.client.list(Person, {
         labelSelector: one.selector,
@@ -84,7 +84,7 @@ export function describeLists(subject: ContractSubject): void {
       expect(beyond).to.include({ total: 5, hasNext: false });
     });
 
-    it('returns later chunks in the state of the first chunk’s revision', async () => {
+    it('returns later chunks as of the revision of the first chunk', async () => {
       const { client } = subject;
       const one = await createAged({ a: 1, b: 2, c: 3 });
       const chunk = { labelSelector: one.selector, limit: 2 };

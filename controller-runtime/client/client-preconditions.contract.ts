@@ -60,7 +60,7 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');
     });
 
-    it('a merge patch rejects with Invalid when its metadata has another uid, and with Conflict when it has an older revision', async () => {
+    it('a merge patch with another metadata.uid rejects with Invalid; if its resourceVersion is also old, with Conflict', async () => {
       const [former, present] = await replaced(subject.newCase());
       const { uid, resourceVersion } = former.metadata;
       expect(await patch(present, { type: 'merge', patch: { metadata: { uid } } })).to.equal('Invalid');
@@ -69,14 +69,14 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       await expectUntouched(present);
     });
 
-    it('update and updateStatus of the former object reject with Conflict', async () => {
+    it('update and updateStatus reject with Conflict for the object that was replaced', async () => {
       const [former, present] = await replaced(subject.newCase());
       expect(await reasonOfRejection(subject.client.update(former))).to.equal('Conflict');
       expect(await reasonOfRejection(subject.client.updateStatus(former, { greeting: 'hi' }))).to.equal('Conflict');
       await expectUntouched(present);
     });
 
-    it('the deletion of the former object rejects with Conflict', async () => {
+    it('delete rejects with Conflict when its precondition is the uid of the replaced object', async () => {
       const [former, present] = await replaced(subject.newCase());
       const { name, uid } = former.metadata;
       const refused = subject.client.delete(Person, name, { preconditions: { uid } });

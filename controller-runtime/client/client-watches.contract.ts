@@ -11,7 +11,7 @@ export function describeWatches(subject: ContractSubject): void {
 
   const seen = (watch: WatchRecord, count: number) =>
     eventually(() => watch.events.length >= count, {
-      describe: () => `${count} events, have ${watch.summary.join(', ')}`,
+      describe: () => `${count} events, got ${watch.summary.join(', ')}`,
     });
 
   const setAge = (name: string, age: number) =>
@@ -118,7 +118,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect(watch.summary).to.deep.equal(names.map((name) => `ADDED ${name}`));
     });
 
-    it('ends without an error when its signal aborts, or when the loop over it is left', async () => {
+    it('ends without an error when its signal aborts, and when the consumer leaves the loop', async () => {
       const one = subject.newCase();
       await one.create('a');
       const watch = one.watch({});
@@ -142,7 +142,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect(await reasonOfRejection(next)).to.equal('Expired');
     });
 
-    it('ends while it waits for an event, when return is called', async () => {
+    it('return() ends a watch that is waiting for an event', async () => {
       const iterator = subject.client.watch(Person, { resourceVersion: await revision() })[Symbol.asyncIterator]();
       const stop = iterator.return?.bind(iterator);
       const next = iterator.next();

@@ -29,7 +29,7 @@ const errorOf = async (promise: Promise<unknown>): Promise<ApiError> => {
 
 function describeCreation(subject: ContractSubject): void {
   describe('create and get', () => {
-    it('both return the same frozen object, in which the server’s fields are set', async () => {
+    it('create and get return the same frozen object, with the fields that the server sets', async () => {
       const created = await subject.newCase().create('alice', { age: 30 });
       expect(created).to.include({ apiVersion: 'people.example.com/v1alpha1', kind: 'Person' });
       expect(created.spec).to.deep.equal({ name: 'alice', age: 30 });
@@ -111,7 +111,7 @@ function describeUpdate(subject: ContractSubject): void {
       expect(await subject.client.update(old)).to.deep.equal(old);
     });
 
-    it('rejects a stale resourceVersion, a stale version and another uid with Conflict', async () => {
+    it('rejects with Conflict a stale resourceVersion, a stale version and another uid', async () => {
       const { client } = subject;
       const old = await subject.newCase().create('alice');
       const current = await client.update(changed(old, 1));
@@ -139,7 +139,7 @@ function describeUpdate(subject: ContractSubject): void {
       expect(await reasonOfRejection(subject.client.update(absent))).to.equal('NotFound');
     });
 
-    it('rejects an object that breaks the schema with Invalid, and does not change the stored object', async () => {
+    it('rejects with Invalid an object that breaks the schema, and does not change the stored object', async () => {
       const old = await subject.newCase().create('alice', { age: 3 });
       expect(await reasonOfRejection(subject.client.update(changed(old, -1)))).to.equal('Invalid');
       expect(await subject.client.get(Person, old.metadata.name)).to.deep.equal(old);
@@ -149,7 +149,7 @@ function describeUpdate(subject: ContractSubject): void {
 
 function describeStatus(subject: ContractSubject): void {
   describe('updateStatus', () => {
-    it('changes only the status, not the generation', async () => {
+    it('changes only the status; the generation stays the same', async () => {
       const old = await subject.newCase().create('alice', { age: 3 });
       const object = { ...old, spec: { name: 'another name' } };
       const updated = await subject.client.updateStatus(object, { greeting: 'hi' });
@@ -159,7 +159,7 @@ function describeStatus(subject: ContractSubject): void {
       expect(await subject.client.get(Person, old.metadata.name)).to.deep.equal(updated);
     });
 
-    it('rejects a stale resourceVersion and another uid with Conflict', async () => {
+    it('rejects with Conflict a stale resourceVersion and another uid', async () => {
       const { client } = subject;
       const old = await subject.newCase().create('alice');
       const current = await client.updateStatus(old, { greeting: 'one' });
@@ -205,7 +205,7 @@ function describePatch(subject: ContractSubject): void {
       expect((await subject.client.get(Person, metadata.name)).spec.age).to.equal(3);
     });
 
-    it('changes the status only when the options request it', async () => {
+    it('changes only the status with subresource "status", even if the patch changes the spec', async () => {
       const { metadata, spec } = await subject.newCase().create('alice');
       const patch = { spec: { name: 'another name' }, status: { greeting: 'hi' } };
       const options = { subresource: 'status' } as const;
@@ -231,7 +231,7 @@ function describeDryRun(subject: ContractSubject): void {
   const options = { dryRun: true } as const;
 
   describe('dryRun', () => {
-    it('returns the object of a creation without a resourceVersion, and stores nothing', async () => {
+    it('create returns the object without a resourceVersion, and stores nothing', async () => {
       const draft = subject.newCase().draft('alice');
       const answer = await subject.client.create(Person, draft, options);
       expect(answer.spec).to.deep.equal(draft.spec);
@@ -239,7 +239,7 @@ function describeDryRun(subject: ContractSubject): void {
       expect(await reasonOfRejection(subject.client.get(Person, draft.metadata.name))).to.equal('NotFound');
     });
 
-    it('returns the objects of other writes, and stores nothing', async () => {
+    it('update, updateStatus, patch, delete and ensure return their results, and store nothing', async () => {
       const { client } = subject;
       const old = await subject.newCase().create('alice', { age: 3 });
       const { name } = old.metadata;

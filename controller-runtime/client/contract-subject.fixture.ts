@@ -50,7 +50,7 @@ export class ContractSubject {
   }
 
   get #open(): OpenedClient {
-    if (this.#opened === undefined) throw new Error('the client is opened before the first test');
+    if (this.#opened === undefined) throw new Error('the client is not open before the first test');
     return this.#opened;
   }
 

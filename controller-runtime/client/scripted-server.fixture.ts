@@ -110,7 +110,7 @@ export class ScriptedServer {
     const received = { method, path, headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
     this.requests.push(received);
     const script = this.#scripts.shift();
-    if (script === undefined) response.writeHead(500).end(`no answer is scripted for ${method} ${path}`);
+    if (script === undefined) response.writeHead(500).end(`no response is scripted for ${method} ${path}`);
     else script(received, response);
   }
 }

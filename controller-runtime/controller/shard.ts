@@ -126,7 +126,7 @@ export class Shard {
     if (await this.#drainWithin(graceMs)) return;
     logger.warn(
       { keys: [...this.#running.keys()], graceMs },
-      'runs did not end within the grace period; their shard stays in this process until they have ended',
+      'runs did not end within the grace period; the shard stays in this process until these runs have ended',
     );
     await this.queue.shutdownWithDrain();
   }
@@ -226,7 +226,7 @@ export class Shard {
   #onTimeout({ item: { key, attempts }, logger }: RunTask, err: Error): void {
     this.#overdue.add(key);
     this.#parts.observer.timedOut();
-    logger.error({ attempt: attempts + 1, err }, 'a run outlasted its timeout; its key waits until it has ended');
+    logger.error({ attempt: attempts + 1, err }, 'a run outlasted its timeout; its key waits until the run has ended');
     const problem = this.#parts.healthProblem();
     if (problem !== undefined) this.#parts.logger.error({}, problem);
   }

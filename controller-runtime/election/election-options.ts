@@ -77,11 +77,11 @@ export function electionSettings(options: LeaderElectionOptions, uuid: () => str
   check(retryPeriodMs > 0, 'retryPeriodMs: must be above 0');
   check(
     renewDeadlineMs > jitterFactor * retryPeriodMs,
-    `renewDeadlineMs: must be more than ${jitterFactor} times retryPeriodMs, ${retryPeriodMs} ms, not ${renewDeadlineMs} ms`,
+    `renewDeadlineMs: must be more than ${jitterFactor} times retryPeriodMs (${retryPeriodMs} ms), not ${renewDeadlineMs} ms`,
   );
   check(
     leaseDurationMs > renewDeadlineMs,
-    `leaseDurationMs: must be more than renewDeadlineMs, ${renewDeadlineMs} ms, not ${leaseDurationMs} ms`,
+    `leaseDurationMs: must be more than renewDeadlineMs (${renewDeadlineMs} ms), not ${leaseDurationMs} ms`,
   );
   return { name, namespace, identity, leaseDurationMs, renewDeadlineMs, retryPeriodMs, observe };
 }

@@ -150,7 +150,7 @@ describe('a leader elector', () => {
     hold(a, term);
     await elect(candidate('a'));
     await clock.advance(5000);
-    expect(() => term.check()).to.throw('another process held it in the meantime');
+    expect(() => term.check()).to.throw('another process held the lease in the meantime');
   });
 
   it('lets only one of two candidates take a lease that has expired', async () => {

@@ -131,7 +131,7 @@ export class LeaderElector {
       if (until.signal.aborted) break;
       // The time is checked first: after a pause of this process, another one may hold the lease.
       if (this.#remainingMs() > 0) await this.#attempt(this.#remainingMs());
-      if (this.#remainingMs() <= 0) term.end(`it was not renewed within ${renewDeadlineMs} ms`);
+      if (this.#remainingMs() <= 0) term.end(`the lease was not renewed within ${renewDeadlineMs} ms`);
     }
     for (const each of unlink) each();
   }
@@ -143,7 +143,7 @@ export class LeaderElector {
   async release(): Promise<void> {
     const term = this.#term;
     if (term === undefined || term.signal.aborted) return;
-    term.end('it was released');
+    term.end('this process released the lease');
     try {
       await this.#bounded(this.#settings.renewDeadlineMs, (signal) => this.#release(signal));
     } catch (err) {
@@ -224,10 +224,10 @@ export class LeaderElector {
   #goesOn(term: Term, lease: Lease): boolean {
     const { holderIdentity = '' } = lease.spec ?? {};
     const { uid, transitions } = this.#epochOf(lease);
-    if (holderIdentity === '') term.end('it has no holder');
-    else if (holderIdentity !== this.#settings.identity) term.end(`${holderIdentity} holds it`);
+    if (holderIdentity === '') term.end('the lease has no holder');
+    else if (holderIdentity !== this.#settings.identity) term.end(`${holderIdentity} holds the lease`);
     else if (uid !== term.epoch.uid || transitions !== term.epoch.transitions)
-      term.end('another process held it in the meantime');
+      term.end('another process held the lease in the meantime');
     return !term.signal.aborted;
   }
 

@@ -127,7 +127,7 @@ export class ShardElection {
     }
     if (!this.#isWarned) {
       const found = { lease: `${this.#settings.name}.${other.index}`, holder: other.holder, strategy: other.strategy };
-      this.#parts.logger.error(found, `other processes have another number of shards: waiting until they have stopped`);
+      this.#parts.logger.error(found, `other processes use another number of shards: waiting until they stop`);
       this.#isWarned = true;
     }
     for (const seat of this.#seats) void seat.leave();

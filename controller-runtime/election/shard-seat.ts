@@ -121,7 +121,7 @@ export class ShardSeat {
     } catch (err) {
       this.#parts.logger.debug(
         { err, lease: this.#settings.name },
-        'another process could not be asked for a shard; trying again',
+        'this process could not request a shard from another process; trying again',
       );
     }
   }

@@ -166,7 +166,7 @@ function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occur
   const message: unknown = happened.message;
   if (type !== 'Normal' && type !== 'Warning')
     throw new TypeError(`type: must be Normal or Warning, is ${String(type)}`);
-  if (typeof reason !== 'string' || reason === '') throw new TypeError('reason: must be a word');
+  if (typeof reason !== 'string' || reason === '') throw new TypeError('reason: must be a text that is not empty');
   const { apiVersion, kind } = object;
   const { name, namespace, uid, resourceVersion } = object.metadata;
   const inNamespace = namespace === undefined ? {} : { namespace };

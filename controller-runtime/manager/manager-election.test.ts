@@ -144,7 +144,7 @@ describe('a manager with leader election', () => {
     await at.clock.advance(2001);
     ended = await at.stop().catch((error: unknown) => error);
     expect(ended).to.satisfy(isFormerLeader);
-    expect((ended as ApiError).message).to.contain('the lease "default/lock" is lost: other holds it');
+    expect((ended as ApiError).message).to.contain('the lease "default/lock" is lost: other holds the lease');
     expect(wasAborted).to.equal(true);
     expect(events).to.deep.equal(['endpoint starts', 'endpoint stops']);
     expect(statuses).to.deep.equal([false, true, false]);

@@ -101,7 +101,7 @@ export class Manager {
    * can continue, and a new manager can take part in the next election.
    */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#state !== 'created') throw new Error('a manager runs once');
+    if (this.#state !== 'created') throw new Error('run() can be called only once for a manager');
     this.#state = 'running';
     const stopMeasuring = this.#ownsMetrics ? startProcessMetrics(this.#options.metrics) : undefined;
     const until = new AbortController();
@@ -149,7 +149,7 @@ export class Manager {
     const { name } = definition;
     if (this.#state === 'stopped') throw new Error(`cannot add controller "${name}": the manager has stopped`);
     if (this.#definitions.has(name)) {
-      throw new Error(`there is a controller "${name}" already: give one of them another name`);
+      throw new Error(`there is a controller "${name}" already: give one of the two another name`);
     }
     shardSettings(this.#election, definition);
     this.#definitions.set(name, definition);

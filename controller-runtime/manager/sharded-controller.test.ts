@@ -233,7 +233,7 @@ describe('a sharded controller', () => {
     const b = start('b', { shards: 8 });
     await clock.advance(60_000);
     expect([a.held.length, b.held.length]).to.deep.equal([16, 0]);
-    expect(b.errors).to.deep.equal(['other processes have another number of shards: waiting until they have stopped']);
+    expect(b.errors).to.deep.equal(['other processes use another number of shards: waiting until they stop']);
     ran = [];
     await a.stop(clock);
     processes.splice(processes.indexOf(a), 1);

@@ -42,7 +42,7 @@ export function createCloud(url: string): Cloud {
     find: (id, signal) => send(id, { signal }),
     async put(id, wanted, signal) {
       const machine = await send(id, { method: 'PUT', body: JSON.stringify(wanted), signal });
-      if (machine === undefined) throw new Error(`the cloud at ${url} knows no machines`);
+      if (machine === undefined) throw new Error(`${url} has no path /machines: is it the URL of the cloud?`);
       return machine;
     },
     remove: (id, signal) => send(id, { method: 'DELETE', signal }),

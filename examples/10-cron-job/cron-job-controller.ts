@@ -44,7 +44,7 @@ async function startsJob(run: Run): Promise<boolean> {
   }
   const active = jobs.filter(isActive);
   if (concurrencyPolicy === 'Forbid' && active.length > 0) {
-    event('Normal', 'JobAlreadyActive', `the job of ${scheduled} is skipped: another one runs`);
+    event('Normal', 'JobAlreadyActive', `the job of ${scheduled} is skipped: another job is running`);
     return false;
   }
   if (concurrencyPolicy === 'Replace') await deleteJobs(run, active);

@@ -26,8 +26,11 @@ export const CronJob = defineModel({
         type: 'object',
         required: ['schedule', 'jobTemplate'],
         properties: {
-          schedule: { ...text, pattern: '^(@[a-z]+|\\S+( +\\S+){4})$', description: 'Five fields of cron, in UTC.' },
-          startingDeadlineSeconds: { ...seconds, description: 'A job that cannot start in this time is skipped.' },
+          schedule: { ...text, pattern: '^(@[a-z]+|\\S+( +\\S+){4})$', description: 'A cron expression, in UTC.' },
+          startingDeadlineSeconds: {
+            ...seconds,
+            description: 'A job that cannot start within this time after its scheduled time is skipped.',
+          },
           concurrencyPolicy: { type: 'string', enum: ['Allow', 'Forbid', 'Replace'], default: 'Allow' },
           suspend: { type: 'boolean', default: false },
           jobTemplate: { type: 'object', required: ['spec'], properties: { spec: jobSpec } },

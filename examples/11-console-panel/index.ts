@@ -5,7 +5,7 @@ const spec = {
   required: ['title'],
   properties: {
     title: { type: 'string', maxLength: 200 },
-    done: { type: 'integer', minimum: 0, maximum: 100, description: 'Percent of the work' },
+    done: { type: 'integer', minimum: 0, maximum: 100, description: 'Percentage of the work that is done' },
   },
 } as const;
 

@@ -77,7 +77,7 @@ describe('addPart', () => {
       'index.ts has no line "// homeostat new endpoint": add this line to the list of endpoints, where the next part is to be inserted',
     );
     await rm(join(folder, 'index.ts'));
-    expect(await add({ type: 'endpoint', name: 'total' })).to.include('there is no index.ts');
+    expect(await add({ type: 'endpoint', name: 'total' })).to.include('this folder has no index.ts');
   });
 });
 

@@ -58,7 +58,7 @@ async function readIndex(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
-    throw new ScaffoldError('there is no index.ts in this folder, where a plugin lists its parts', { cause });
+    throw new ScaffoldError('this folder has no index.ts: run the command in the folder of a plugin', { cause });
   }
 }
 
@@ -98,7 +98,7 @@ async function findKind(folder: string, controller: string, kind: string | undef
   const found = exported.find((name) => (kind === undefined ? kebabCase(name) === controller : name === kind));
   if (found !== undefined) return found;
   if (kind !== undefined) throw new ScaffoldError(`there is no kinds/${file}.ts that exports ${kind}`);
-  throw new ScaffoldError(`there is no kinds/${file}.ts: name the kind of the controller with --kind`);
+  throw new ScaffoldError(`kinds/${file}.ts does not export the kind: name the kind of the controller with --kind`);
 }
 
 async function readKind(path: string): Promise<string> {

@@ -55,13 +55,13 @@ function isInterruption(error: unknown): boolean {
 function createProgram({ stdout, stderr }: CreateEnvironment): Command {
   return new Command('create-homeostat')
     .description('Make a plugin of Homeostat: a kind, a controller, a declared object, and tests.')
-    .argument('[folder]', 'folder to make, or an empty one (default: my-plugin)')
-    .option('--name <name>', "the plugin's name (default: the folder's)")
-    .option('--group <domain>', 'your domain, the group of its kinds (default: <name>.example.com)')
+    .argument('[folder]', 'new or empty folder for the plugin (default: my-plugin)')
+    .option('--name <name>', "the plugin's name (default: the name of the folder)")
+    .option('--group <domain>', "your domain, the group of the plugin's kinds (default: <name>.example.com)")
     .option('--kind <Kind>', 'kind of the plugin, in PascalCase (default: Greeting)')
-    .option('--yes', 'use the defaults, and ask nothing')
+    .option('--yes', 'use the defaults without asking')
     .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', '\nOn a terminal it asks for values that no option gives. It uses no network.')
+    .addHelpText('after', '\nAt a terminal, the command asks for each value that no option gives. It uses no network.')
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .exitOverride();
 }

@@ -187,23 +187,23 @@ function addNew(program: Command, actions: Actions): void {
     '--kind <Kind>',
     'kind that the controller reconciles (default: the kind with the name of the controller)',
   );
-  add('endpoint', '<name>', 'Add an endpoint: a path besides those of the kinds.');
+  add('endpoint', '<name>', 'Add an endpoint: a path of your own, besides the paths of kinds.');
 }
 
 function addExport(program: Command, actions: Actions): void {
   const command = program
     .command('export')
-    .description('Write all objects, as of one moment, to a file that import reads.')
+    .description('Write all objects, as they are at one moment, to a file that `homeostat import` reads.')
     .option('--server <url>', 'running server, such as http://127.0.0.1:8700')
     .option(
       '--token <secret>',
-      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: that of data/admin.kubeconfig)',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: the token in data/admin.kubeconfig)',
     )
-    .option('--database <url>', 'database that no server has open, as for serve')
+    .option('--database <url>', 'database that no server has open; see --database of serve')
     .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
     .option('--force', 'overwrite the file')
     .option('--decrypt', 'write Secrets, and the secrets of the server, in plain text')
-    .option('--encryption-config <file>', 'with --database and --decrypt: the keys, as for serve')
+    .option('--encryption-config <file>', 'with --database and --decrypt: file with the keys, as for serve')
     .addHelpText('after', exportHelp);
   command.action(async () => actions.export(flagsOf(command)));
 }
@@ -215,8 +215,11 @@ function addImport(program: Command, actions: Actions): void {
       'Write all objects of an export into an empty database, and check that the database then has the same objects.',
     )
     .argument('<file>', 'the export; - for stdin')
-    .option('--database <url>', 'empty database that no server has open, as for serve')
-    .option('--encryption-config <file>', 'the keys to encrypt objects that the export has in plain text, as for serve')
+    .option('--database <url>', 'empty database that no server has open; see --database of serve')
+    .option(
+      '--encryption-config <file>',
+      'file with the keys for objects that are plain text in the export, as for serve',
+    )
     .addHelpText('after', importHelp);
   command.action(async (file: string) => actions.import(flagsOf(command), file));
 }
@@ -227,7 +230,7 @@ function addReencrypt(program: Command, actions: Actions): void {
     .description(
       'Encrypt the stored objects of a running server again, with the first key of its encryption configuration.',
     )
-    .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
+    .option('--server <url>', 'running server (default: the server in data/admin.kubeconfig)')
     .option(
       '--token <secret>',
       'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
@@ -239,8 +242,8 @@ function addReencrypt(program: Command, actions: Actions): void {
 function addAudit(program: Command, actions: Actions): void {
   const command = program
     .command('audit')
-    .description('Search the audit log of a server, with its rotated files.')
-    .option('--file <file>', 'the file of --audit-log')
+    .description('Search the audit log of a server, including its rotated files.')
+    .option('--file <file>', 'the file that serve writes with --audit-log')
     .option('--user <name>', 'user who sent the request, or whom the request impersonated')
     .option('--verb <verb>', 'get, list, watch, create, update, patch, delete, …')
     .option('--resource <plural>', 'plural, or <plural>.<group>, or <plural>/<subresource>')
@@ -275,7 +278,7 @@ function addKubeconfig(program: Command, actions: Actions): void {
     .description('Write a kubeconfig for the server that `serve` runs with the same options.')
     .option('--output <file>', 'file to write, readable by its owner only (default: stdout)')
     .option('--force', 'replace an existing file', false)
-    .option('--name <context>', 'name of context, cluster and user', 'homeostat')
+    .option('--name <context>', 'name of the context, the cluster and the user in the kubeconfig', 'homeostat')
     .option('--server <url>', "the server's URL, if the options do not determine it")
     .option(
       '--service-account <namespace/name>',
@@ -363,15 +366,16 @@ Without --database, ${environmentName('database')} names the database. The impor
 database. To finish an import that was interrupted, run the same command again; until then, no server can use the database.`;
 
 const reencryptHelp = `
-Objects that are encrypted with the first key already stay unchanged, so an interrupted command can be repeated. Exit code 1: some
-objects could not be decrypted, and are unchanged.`;
+The command skips objects that are already encrypted with the first key, so you can repeat an interrupted command.
+Exit code 1: some objects could not be decrypted, and are unchanged.`;
 
 const auditHelp = `
 Without --file, ${environmentName('audit-log')} names the file. An entry must match all given conditions. The oldest entry is printed first.`;
 
 const certificateHelp = `
-The folder is that of serve: --tls-dir, or tls beside the SQLite file. Only their owner can read the written files. A certificate
-cannot be revoked before it expires, so choose a short lifetime. To lock out its user earlier, remove the user's permissions.`;
+The authority is in the folder that serve uses: --tls-dir, or tls beside the SQLite file. Only the owner of the written files
+can read them. A certificate cannot be revoked before it expires, so choose a short lifetime. To lock out its user earlier,
+remove the user's permissions.`;
 
 const kubeconfigHelp = `
 The options of serve may come from the environment and the file of --config, as for serve. The kubeconfig contains

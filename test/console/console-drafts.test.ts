@@ -71,7 +71,7 @@ describe('an edit in the console that is not saved [slow]', function () {
     await page.keyboard.press('End');
     for (let count = 0; count < ' : x: y'.length; count += 1) await page.keyboard.press('Backspace');
     await page.keyboard.type(' and typed');
-    await page.getByText('Merged what', { exact: false }).waitFor();
+    await page.getByText('Merged the changes of', { exact: false }).waitFor();
     expect(await title().inputValue()).to.equal('stored and typed');
     expect(await page.getByLabel('priority').inputValue()).to.equal('5');
     await page.getByRole('button', { name: 'Discard' }).click();

@@ -71,7 +71,7 @@ describe('objects in the console [slow]', function () {
     await visit(page, placeOf('merged', 'edit'));
     await page.getByLabel('title required').fill('typed by hand');
     await server.client.patch(Ticket, 'merged', { type: 'merge', patch: { spec: { priority: 4 } } });
-    await page.getByText('Merged what').waitFor();
+    await page.getByText('Merged the changes of').waitFor();
     await eventually(async () => (await page.getByLabel('priority').inputValue()) === '4');
     expect(await page.getByLabel('title required').inputValue()).to.equal('typed by hand');
     await server.client.patch(Ticket, 'merged', { type: 'merge', patch: { spec: { title: 'by another' } } });

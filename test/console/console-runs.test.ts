@@ -160,7 +160,7 @@ describe('runs of controllers in the console [slow]', function () {
     await page.locator('.run', { hasText: 'the <b>screw</b> is stuck' }).first().waitFor();
     await page.goBack();
     await entry.getByRole('link', { name: 'old', exact: true }).press('Enter');
-    await page.locator('.explanation', { hasText: 'it gave up until the object changes' }).waitFor();
+    await page.locator('.explanation', { hasText: 'next attempt: when the object changes' }).waitFor();
   });
 
   it("show the progress of a kind's indexes until they are built", async () => {

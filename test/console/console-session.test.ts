@@ -296,7 +296,7 @@ describe('a session of the console [slow]', function () {
     });
     await page.getByLabel('Select first').click();
     await page.getByRole('button', { name: 'Delete 1…' }).click();
-    await page.getByText('The server would delete 0, and refuses 1.').waitFor();
+    await page.getByText('The server would delete 0, and refuse 1.').waitFor();
     await button.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Delete 1…' }).waitFor({ state: 'detached' });

@@ -138,7 +138,7 @@ describe('the console in a browser [slow]', function () {
     await page.getByLabel('Select old-1').click();
     await page.getByLabel('Select old-2').click();
     await page.getByRole('button', { name: 'Delete 2…' }).click();
-    await page.getByText('The server would delete 2, and refuses 0.').waitFor();
+    await page.getByText('The server would delete 2, and refuse 0.').waitFor();
     await expectAccessibleInThemes(page);
     expect(await server.client.get(Ticket, 'old-1')).to.have.nested.property('metadata.name', 'old-1');
     await page.getByRole('button', { name: 'Delete 2', exact: true }).click();
@@ -168,7 +168,7 @@ describe('the console in a browser [slow]', function () {
     await expectAccessibleInThemes(page);
     await labels.fill('team=red, old-');
     await labels.press('Enter');
-    await page.getByText('The server would label 2, and refuses 0.').waitFor();
+    await page.getByText('The server would label 2, and refuse 0.').waitFor();
     expect((await metadataOf('many-1'))?.labels).to.deep.equal({ old: 'yes' });
     await expectAccessibleInThemes(page);
     await page.getByRole('button', { name: 'Label 2', exact: true }).press('Enter');
@@ -202,7 +202,7 @@ describe('the console in a browser [slow]', function () {
     await page.getByRole('button', { name: 'Label…' }).click();
     await page.getByLabel('Labels to set, or to remove by a minus').fill('-bad-=x');
     await page.getByRole('button', { name: 'Try' }).click();
-    await page.getByText('The server would label 0, and refuses 1.').waitFor();
+    await page.getByText('The server would label 0, and refuse 1.').waitFor();
     await page.locator('dialog li', { hasText: 'metadata.labels' }).waitFor();
     await expectAccessibleInThemes(page);
     expect(await page.getByRole('button', { name: 'Label 0' }).isDisabled()).to.equal(true);

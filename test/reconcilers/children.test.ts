@@ -120,7 +120,7 @@ describe('children and related objects', () => {
     );
     expect(await thrown(({ related }) => void related(Note, 'spec.text', ''))).to.have.property(
       'message',
-      'controller "team" does not follow Note: add it to "owns", or on(Note, …) to "watches"',
+      'controller "team" does not follow Note: add Note to "owns", or on(Note, …) to "watches"',
     );
   });
 

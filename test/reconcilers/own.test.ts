@@ -337,7 +337,7 @@ describe('the dependents that a run owns', () => {
       },
     );
     expect(errors).to.deep.equal([
-      'red: own: Worker "free" exists, and Team "red" does not control it: delete it, or take it over by the option "adopt" of the wish',
+      'red: own: Worker "free" exists, and Team "red" does not control it: delete it, or set the option "adopt" of the wish to take it over',
     ]);
     adopt.value = true;
     await resize(at, 1);
@@ -373,7 +373,7 @@ describe('the dependents that a run owns', () => {
       'own: Worker "a" is wished twice',
       'own: Worker "red-0" is wished twice',
       'own: the controller does not own Note: add Note to its "owns"',
-      'own: wish Worker/a comes after "Worker/c", which is no wish: did you mean "Worker/a"?',
+      'own: wish Worker/a comes after "Worker/c", but no wish has this id: did you mean "Worker/a"?',
       'own: these wishes wait for each other: Worker/a, Worker/b',
       'own() was called twice in a run: pass all wishes in one list',
     ]);

@@ -87,7 +87,7 @@ describe('the explanation of an object', () => {
     await create('bob', 'bad');
     const { summary } = await explained('bob', 'Failing');
     expect(summary).to.match(
-      /^test\/person fails to reconcile Person bob for \d+s \(3 attempts\): in a bad mood; it gave up until the object changes\.$/,
+      /^test\/person fails to reconcile Person bob for \d+s \(3 attempts\): in a bad mood; next attempt: when the object changes\.$/,
     );
   });
 

@@ -89,7 +89,7 @@ describe('a controller in another process', () => {
     });
     expect(seen).to.deep.equal(['ada']);
     expect(warnings.sort()).to.deep.equal([
-      'runs could not be recorded; later runs will be tried',
+      'a run could not be recorded; later runs are still recorded if possible',
       'the state of a controller could not be reported; trying again',
     ]);
     await bind('system:controllers-reporter');

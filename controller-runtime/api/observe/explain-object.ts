@@ -96,7 +96,7 @@ function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
     return { state: 'Failing', summary: `${controller} fails to reconcile ${what}${failureOf(key, nowMs)}.` };
   }
   if (observed !== undefined && observed < generation) {
-    const summary = `The status of ${what} is about generation ${observed}, but its spec is at ${generation}.`;
+    const summary = `The status of ${what} describes generation ${observed}; its spec has generation ${generation}.`;
     return { state: 'Behind', summary };
   }
   const ready = conditions.find(({ type }) => type === 'Ready');
@@ -117,7 +117,7 @@ function withoutReady(
   if (busy !== undefined)
     return {
       state: 'Unknown',
-      summary: `${what} is in the queue of ${busy.controller}, or is being reconciled by it.`,
+      summary: `${busy.controller} has ${what} in its queue, or is reconciling it now.`,
     };
   if (controllers.some(({ running }) => !running))
     return {
@@ -125,8 +125,11 @@ function withoutReady(
       summary: `${what} has no condition Ready, and not all of its controllers run: ${names}.`,
     };
   if (controllers.some(({ lastRun }) => lastRun !== undefined && isError(lastRun.result)))
-    return { state: 'Unknown', summary: `The last run for ${what} failed: ${names}.` };
-  return { state: 'Reconciled', summary: `${what} is reconciled: ${names} has nothing left to do.` };
+    return {
+      state: 'Unknown',
+      summary: `The last run for ${what} failed in at least one of its controllers: ${names}.`,
+    };
+  return { state: 'Reconciled', summary: `${what} is reconciled: ${names} has no work for it.` };
 }
 
 function isError(result: string): boolean {
@@ -221,7 +224,7 @@ function lastRunSentence(
 
 function ownerSentence({ owner, controller, exists }: ExplainedOwner): string {
   const name = `${owner.kind} ${owner.name}`;
-  const owned = controller ? `It is managed by its owner ${name}` : `It is owned by ${name}`;
+  const owned = controller ? `The object is controlled by its owner ${name}` : `The object is owned by ${name}`;
   return exists === false ? `${owned}, which does not exist.` : `${owned}.`;
 }
 

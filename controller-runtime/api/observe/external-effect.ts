@@ -72,7 +72,7 @@ export const externalEffectModel: ModelDescriptor<ExternalEffect> = defineModel(
           completionTime: { ...time, description: 'When the result was recorded. Absent while the effect is pending.' },
           expirationTime: {
             ...time,
-            description: 'When the record is deleted. If absent, it is deleted with its owner.',
+            description: 'When the record is deleted. If this field is absent, the record is deleted with its owner.',
           },
           result: { type: 'string', maxLength: maxResultLength, description: 'The result, as JSON.' },
         },

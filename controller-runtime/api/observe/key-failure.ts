@@ -13,10 +13,10 @@ export function failureOf(key: ControllerKey | undefined, nowMs: number): string
   const since = failingSince === undefined ? '' : ` for ${formatAge(nowMs - Date.parse(failingSince))}`;
   const times = attempts === 0 ? '' : ` (${attempts} ${attempts === 1 ? 'attempt' : 'attempts'})`;
   const error = lastError === undefined ? '' : `: ${lastError}`;
-  if (state === 'parked') return `${since}${times}${error}; it gave up until the object changes`;
-  if (state === 'processing') return `${since}${times}${error}; it tries again now`;
+  if (state === 'parked') return `${since}${times}${error}; next attempt: when the object changes`;
+  if (state === 'processing') return `${since}${times}${error}; next attempt: now`;
   if (nextTime === undefined) return `${since}${times}${error}`;
   const waitMs = Date.parse(nextTime) - nowMs;
-  const next = waitMs < 1000 ? 'it tries again now' : `it tries again in ${formatAge(waitMs)}`;
+  const next = waitMs < 1000 ? 'next attempt: now' : `next attempt: in ${formatAge(waitMs)}`;
   return `${since}${times}${error}; ${next}`;
 }

@@ -191,7 +191,7 @@ export class PatchedDocument {
     const { parent, last } = this.#locate(path);
     if (Array.isArray(parent)) {
       const isPlace = last === '-' || (indexPattern.test(last) && Number(last) <= parent.length);
-      return isPlace ? undefined : { value: text, detail: 'neither an index of this array, nor its end' };
+      return isPlace ? undefined : { value: text, detail: 'must be an index of the array, or "-" for its end' };
     }
     const isObject = typeof parent === 'object' && parent !== null;
     return isObject

@@ -43,7 +43,7 @@ export function checkSchemas(model: string, components: Components): void {
     checkSchema({ model, components, counter }, { schema, path: name, ancestors: [] });
     size += JSON.stringify(schema).length;
     if (size > maxSchemaLength)
-      throw new ModelError(model, name, `the schemas of a model are at most ${maxSchemaLength} characters of JSON`);
+      throw new ModelError(model, name, `the schemas may have at most ${maxSchemaLength} characters of JSON in all`);
   }
   for (const name of Object.keys(components)) checkInPlace(model, components, name);
   if (Object.isFrozen(components)) checked.add(components);

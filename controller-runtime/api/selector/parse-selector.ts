@@ -115,7 +115,7 @@ class SelectorParser {
     this.#skipSpace();
     const start = this.#at;
     const value = this.#token();
-    if (wholeNumber(value) === undefined) this.#failAt(start, 'a whole number of 64 bits without sign');
+    if (wholeNumber(value) === undefined) this.#failAt(start, 'an unsigned 64-bit integer');
     return [value];
   }
 
@@ -207,7 +207,7 @@ class SelectorParser {
   }
 
   #refuse(start: number, value: string, messages: readonly string[]): void {
-    if (messages.length > 0) this.#failAt(start, `something else than ${quoteValue(value)}: ${messages.join('; ')}`);
+    if (messages.length > 0) this.#failAt(start, `another value than ${quoteValue(value)}: ${messages.join('; ')}`);
   }
 
   #fail(expected: string): never {

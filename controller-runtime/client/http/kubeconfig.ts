@@ -64,7 +64,7 @@ const plugins = ['exec', 'auth-provider'] as const;
 export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}): KubeconfigAccess {
   const file = new KubeconfigFile(path);
   const name = context ?? file.text(file.root, 'current-context');
-  if (name === undefined) throw file.mistake('current-context', 'is missing, and no context was named');
+  if (name === undefined) throw file.mistake('current-context', 'is missing: add it, or name a context in the options');
   const chosen = file.entry('contexts', name, 'context');
   const cluster = file.entry('clusters', file.text(chosen, 'cluster'), 'cluster');
   const userName = file.text(chosen, 'user');

@@ -69,7 +69,7 @@ function isKeyOf(certificate: X509Certificate, key: string): boolean {
     return certificate.checkPrivateKey(createPrivateKey(key));
   } catch {
     // The error of OpenSSL is left out: it contains only a code, and it might be shown together with the key.
-    throw new TypeError('key: holds no private key in PEM that can be read; it must not be encrypted');
+    throw new TypeError('key: holds no private key in PEM that is readable and not encrypted');
   }
 }
 

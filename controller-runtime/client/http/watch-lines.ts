@@ -32,7 +32,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes
     restBytes += chunk.byteLength - from;
     checkLength(restBytes, maxLineBytes);
   }
-  if (restBytes > 0) throw new WatchStreamError(`the stream ended in the middle of a line, ${restBytes} bytes into it`);
+  if (restBytes > 0) throw new WatchStreamError(`the stream ended after ${restBytes} bytes of an incomplete line`);
 }
 
 export interface SilenceParts {

@@ -236,7 +236,7 @@ function resyncMsOf(name: string, { resync }: Pick<ControllerOptions, 'resync'>)
 function checkName(name: string): void {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) return;
   throw new RangeError(
-    `controller name "${name}": at most 63 lowercase letters, digits and hyphens, alphanumeric at both ends`,
+    `controller name "${name}": must be at most 63 lowercase letters, digits and hyphens, alphanumeric at both ends`,
   );
 }
 
@@ -263,13 +263,13 @@ function checkShards(name: string, shards: number | undefined): void {
 function checkFunctions(name: string, { reconcile, cleanup }: ControllerOptions): void {
   const isClassForm = typeof reconcile === 'object' && typeof reconcile?.reconcile === 'function';
   if (!isClassForm && typeof reconcile !== 'function') {
-    throw new TypeError(
-      `controller "${name}": reconcile must be a function, or an object that has a method of that name`,
-    );
+    throw new TypeError(`controller "${name}": reconcile must be a function, or an object with a method "reconcile"`);
   }
   if (cleanup === undefined) return;
   if (isClassForm) {
-    throw new TypeError(`controller "${name}": a Reconciler handles its finalizers itself; cleanup is for functions`);
+    throw new TypeError(
+      `controller "${name}": cleanup needs a reconcile function; a Reconciler handles its finalizers itself`,
+    );
   }
   if (typeof cleanup !== 'function') throw new TypeError(`controller "${name}": cleanup must be a function`);
 }

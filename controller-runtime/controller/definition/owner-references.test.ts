@@ -46,7 +46,7 @@ describe('owner references', () => {
       'controlled by Person "ada"',
     );
     const otherGroup = controllerReferenceTo(owner('ada', 'u1', 'other.example.com/v1'));
-    expect(() => setOwnerReference([ada], otherGroup)).to.throw('cannot be controlled');
+    expect(() => setOwnerReference([ada], otherGroup)).to.throw('cannot control it');
     expect(setOwnerReference([ada], ownerReferenceTo(owner('bob', 'u2')))).to.have.length(2);
   });
 

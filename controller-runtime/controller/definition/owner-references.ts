@@ -38,7 +38,7 @@ export function setOwnerReference(
   const controller = present.find((each) => each.controller === true);
   if (reference.controller === true && controller !== undefined && !isSameOwner(controller, reference)) {
     throw new Error(
-      `controlled by ${controller.kind} "${controller.name}", cannot be controlled by ${reference.kind} "${reference.name}" too`,
+      `the object already has the controller ${controller.kind} "${controller.name}", so ${reference.kind} "${reference.name}" cannot control it`,
     );
   }
   const index = present.findIndex((each) => isSameOwner(each, reference));

@@ -16,7 +16,7 @@ export function workKey(given: string | ObjectKey, model: Pick<ModelDescriptor, 
   }
   const form = model.scope === 'Namespaced' ? '<namespace>/<name>' : '<name>';
   const shown = JSON.stringify([given]).slice(1, -1).slice(0, maxLength);
-  throw new RangeError(`${shown} is not a key of a ${model.kind}, which is ${form}, or an object with these fields`);
+  throw new RangeError(`${shown} is not a key of a ${model.kind}: write ${form}, or an object with these fields`);
 }
 
 function isKey(key: unknown): key is ObjectKey {

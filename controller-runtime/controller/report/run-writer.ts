@@ -166,7 +166,7 @@ export class RunWriter {
       this.#hasFailed = true;
       if (this.#isLogged) return;
       this.#isLogged = true;
-      logger.warn({ err }, 'runs could not be recorded; later runs will be tried');
+      logger.warn({ err }, 'a run could not be recorded; later runs are still recorded if possible');
     }
   }
 }

@@ -62,7 +62,7 @@ export class ObjectSlots {
       known.schedule = this.#parts.timing.scheduleOf(object);
     } catch (err) {
       known.schedule = undefined;
-      run.logger.error({ err }, 'the schedule of an object is invalid: its slots do not run');
+      run.logger.error({ err }, 'the schedule of an object is invalid: the object has no scheduled runs');
       return { object };
     }
     const { schedule } = known;
@@ -145,7 +145,7 @@ export class ObjectSlots {
     if (count === 0) return;
     logger.warn(
       { dropped: count },
-      `${isMore ? 'more than ' : ''}${count} missed slots are dropped: at most 100 run late`,
+      `${isMore ? 'more than ' : ''}${count} missed slots are dropped: only the newest 100 missed slots run`,
     );
   }
 

@@ -209,7 +209,7 @@ function checkOwner({ object: owner }: OwnParts, { model, object, adopt }: Wish,
     throw new Error(`own: ${kind} "${name}" is controlled by ${controller.kind} "${controller.name}"`);
   }
   if (adopt) return;
-  const cure = 'delete it, or take it over by the option "adopt" of the wish';
+  const cure = 'delete it, or set the option "adopt" of the wish to take it over';
   throw new Error(
     `own: ${kind} "${name}" exists, and ${owner.kind} "${owner.metadata.name}" does not control it: ${cure}`,
   );

@@ -140,7 +140,7 @@ export class ReconcileRun {
     if (this.#toldToEnd !== undefined) return this.#toldToEnd;
     const { item, logger } = this.#task;
     const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
-    const err = new Error(`${run}: is an await missing? Its client accepts no more requests`);
+    const err = new Error(`${run}, so its client refuses the request: is an await missing?`);
     if (!this.#hasFailed) logger.error({ err }, 'a request was sent after its run had ended');
     return err;
   }

@@ -111,7 +111,7 @@ export class RelatedObjects {
     const { controller, follows } = this.#parts;
     const { kind } = model;
     if (!follows.some((followed) => cacheIdOf(followed.model) === cacheId)) {
-      const cure = `add it to "owns", or on(${kind}, …) to "watches"`;
+      const cure = `add ${kind} to "owns", or on(${kind}, …) to "watches"`;
       throw new TypeError(`controller "${controller}" does not follow ${kind}: ${cure}`);
     }
     this.#checkWhole(cacheId, model);
@@ -119,7 +119,7 @@ export class RelatedObjects {
     if (declared !== undefined) return declared;
     checkIndexes(model, [name]);
     throw new TypeError(
-      `controller "${controller}" does not index ${kind} by ${JSON.stringify(name)}: add it to "indexes" where the controller names ${kind}`,
+      `controller "${controller}" does not index ${kind} by ${JSON.stringify(name)}: add this index to the option "indexes" of ${kind} in the controller`,
     );
   }
 

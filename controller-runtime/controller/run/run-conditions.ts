@@ -48,7 +48,8 @@ export class RunConditions {
   }
 
   summarise(type: string, of: readonly string[]): void {
-    if (of.length === 0) throw new TypeError(`condition ${type}: a summary needs the types of other conditions`);
+    if (of.length === 0)
+      throw new TypeError(`condition ${type}: a summary needs the type of at least one other condition`);
     this.#add({ type, of });
   }
 
@@ -120,7 +121,7 @@ function summaryOf(
   if (worst === undefined) return { type, status: 'True', reason: 'Ready', message: '' };
   const { each, condition } = worst;
   if (condition === undefined)
-    return { type, status: 'Unknown', reason: 'NotStated', message: `${each} is not known yet` };
+    return { type, status: 'Unknown', reason: 'NotStated', message: `condition ${each} is not set yet` };
   const { status, reason, message } = condition;
   return { type, status, reason, message: message === '' ? each : `${each}: ${message}` };
 }

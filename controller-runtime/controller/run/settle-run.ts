@@ -56,15 +56,20 @@ function settleFailure(
   const attempt = attempts + 1;
   if (kind === 'terminal') {
     queue.park(key, messageOf(error));
-    return logger.error({ attempt, err: error }, 'reconcile failed permanently; the key waits for a change');
+    return logger.error(
+      { attempt, err: error },
+      'reconcile failed permanently; the key waits for a change of the object',
+    );
   }
   const isParked = queue.addRateLimited(key, { error: messageOf(error) }) === 'parked';
   if (kind === 'error') {
-    const then = isParked ? 'reconcile failed too often; the key waits for a change' : 'reconcile failed; trying again';
+    const then = isParked
+      ? 'reconcile failed too often; the key waits for a change of the object'
+      : 'reconcile failed; trying again';
     return logger.error({ attempt, err: error, ...nextRun(queue, key) }, then);
   }
   // The error was logged at the time of the timeout, so this line reports only the end of the run.
-  const then = isParked ? 'it failed too often, and waits for a change' : 'it is tried again';
+  const then = isParked ? 'the key waits for a change of the object' : 'trying again';
   return logger.warn({ attempt, ...nextRun(queue, key) }, `the run that outlasted its timeout has ended; ${then}`);
 }
 

@@ -134,7 +134,7 @@ export class EventSource {
       const { kind } = change.object;
       this.#parts.logger.error(
         { kind, key: formatKey(keyOf(change.object)), err: error },
-        'a predicate failed; the change counts',
+        'a predicate failed; the change causes a run anyway',
       );
       return true;
     }
@@ -196,7 +196,7 @@ export class EventSource {
     } catch (error) {
       logger.error(
         { key: formatKey(keyOf(change.object)), err: error },
-        'a predicate failed; the object is reconciled',
+        'a predicate failed; the object is reconciled anyway',
       );
       return 'run';
     }

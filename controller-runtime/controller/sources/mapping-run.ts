@@ -57,7 +57,7 @@ export class MappingRun {
 
   /** Returns the error for requests that are made after the mapping has ended. */
   lateError(): Error {
-    return this.#left ?? new Error('the mapping has ended: is an await missing? Its client accepts no more requests');
+    return this.#left ?? new Error('the mapping has ended, so its client refuses the request: is an await missing?');
   }
 
   /** Aborts the mapping, and abandons it. */

@@ -260,7 +260,7 @@ describe('mappings of watched kinds', () => {
     for (const each of letGo) each();
     const errors = (await Promise.all(late)) as readonly string[];
     expect(errors).to.have.length(2);
-    for (const error of errors) expect(error).to.contain('the mapping has ended: is an await missing?');
+    for (const error of errors) expect(error).to.contain('the mapping has ended, so its client refuses the request: is an await missing?');
   });
 
   it('an event is dropped only when ten thousand other objects wait after a failure [slow]', async () => {
@@ -272,7 +272,7 @@ describe('mappings of watched kinds', () => {
     await at.holds(() => valueOf(at, 'workqueue_retries_total') === 10_000);
     await at.holds(() => at.lines('error').length === 10_001);
     const [last] = at.lines('error').slice(-1);
-    expect(last?.message).to.contain('the event is dropped, because too many others wait');
+    expect(last?.message).to.contain('the event is dropped, because too many failed events wait');
     expect(last?.fields['from']).to.deep.equal({ kind: 'Team', key: 't10000' });
   });
 });

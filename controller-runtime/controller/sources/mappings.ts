@@ -191,7 +191,7 @@ export class Mappings {
       if (!Number.isFinite(priority)) throw new RangeError(`the priority must be a number, not ${String(priority)}`);
       return [{ key: workKey(key, definition.model), priority }];
     } catch (err) {
-      logger.error({ from: nameOf(state), err }, 'a mapping returned something that is not a key; it is skipped');
+      logger.error({ from: nameOf(state), err }, 'a mapping returned an invalid key; the key is skipped');
       return [];
     }
   }
@@ -200,7 +200,7 @@ export class Mappings {
   #retry({ id, attempt }: { id: string; attempt: number }, failed: PendingStates, failures: readonly Failure[]): void {
     const { logger } = this.#parts;
     const isGivenUp = this.#failed.size >= maxFailed;
-    const then = isGivenUp ? 'the event is dropped, because too many others wait' : 'it is tried again';
+    const then = isGivenUp ? 'the event is dropped, because too many failed events wait' : 'trying again';
     for (const { state, error: err } of failures)
       logger.error({ from: nameOf(state), attempt, err }, `mapping an event to keys failed; ${then}`);
     if (isGivenUp) return this.#queue.forget(id);

@@ -58,7 +58,7 @@ async function takeKeys(source: KeySource, context: SourceContext, enqueue: Sour
     try {
       enqueue(key);
     } catch (error) {
-      logger.error({ err: error }, 'the source returned something that is not a key; it is skipped');
+      logger.error({ err: error }, 'the source returned an invalid key; the key is skipped');
     }
     keys += 1;
     if (keys % keysPerTurn === 0) await new Promise<void>((resolve) => setImmediate(resolve));

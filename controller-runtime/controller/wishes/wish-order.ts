@@ -33,5 +33,5 @@ function checkKnown(ids: ReadonlySet<string>, id: string, other: string): void {
   if (ids.has(other)) return;
   const near = nearestKey(other, [...ids]);
   const hint = near === undefined ? `the ids are ${[...ids].join(', ')}` : `did you mean "${near}"?`;
-  throw new TypeError(`own: wish ${id} comes after ${JSON.stringify(other)}, which is no wish: ${hint}`);
+  throw new TypeError(`own: wish ${id} comes after ${JSON.stringify(other)}, but no wish has this id: ${hint}`);
 }

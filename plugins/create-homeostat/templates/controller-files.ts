@@ -72,7 +72,7 @@ describe('${variable}', () => {
     }
   });
 
-  it('has the same result, whatever fails meanwhile', async () => {
+  it('reaches the same result despite injected faults', async () => {
     await checkConvergence({
       controllers: [${variable}],
       seeds: 20,

@@ -26,7 +26,7 @@ const router = route(\`\${publicGroup('${group}')}/v1alpha1\`);
 
 router.GET('/${name}', () => ServerResponse.ok().json({ message: 'Hello' }));
 
-/** Served at /apis/api.${group}/v1alpha1/${name}, and in the documents at /docs. */
+/** Served at /apis/api.${group}/v1alpha1/${name}, and documented at /docs. */
 export const ${endpointVariable(name)} = router.build();
 `;
 }

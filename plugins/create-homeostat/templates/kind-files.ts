@@ -47,7 +47,7 @@ import { startTestServer } from 'homeostat/testing';
 import { ${kind} } from './${file}.ts';
 
 describe('${kind}', () => {
-  it('is refused without a name', async () => {
+  it('is refused when spec.name is empty', async () => {
     const server = await startTestServer({
       models: [${kind}],
     });

@@ -69,7 +69,7 @@ name: ${name}
 version: 0.1.0
 requires: ^${version}
 group: ${group}
-# Users who hold the role view, edit or admin may do this to the objects of this plugin.
+# These rules give users with the role view, edit or admin access to the objects of this plugin.
 roles:
   - name: view
     aggregateTo: [view]
@@ -115,7 +115,7 @@ const lintConfig = `{
 
 const index = `import { definePlugin } from 'homeostat';
 
-// \`npx homeostat new kind|controller|endpoint <name>\` adds to these lists, above the comments in them.
+// \`npx homeostat new kind|controller|endpoint <name>\` adds parts to these lists, above the comments.
 export default definePlugin({
   models: [
     ${markerOf('kind')}
@@ -153,7 +153,7 @@ describe('the plugin', () => {
 }
 
 function declaredObject({ group, kind }: PluginNames): string {
-  return `# The host applies these objects at every start of the plugin. It keeps the fields that others have changed.
+  return `# The host applies these objects at every start of the plugin, and keeps the fields that users have changed.
 apiVersion: ${group}/v1alpha1
 kind: ${kind}
 metadata:
@@ -171,7 +171,7 @@ A plugin of Homeostat: the kind \`${kind}\` of \`${group}\`, and a controller th
 
 \`\`\`sh
 npm run dev     # serves the plugin on http://127.0.0.1:8700, and reloads it when a file changes
-npm test        # builds, and runs the tests, each against a server of its own
+npm test        # builds the plugin, and runs each test against a server of its own
 npm run lint    # lint rules and format; npm run format repairs the format
 npm start       # builds, and serves the plugin; requests then need the token of data/admin.kubeconfig
 \`\`\`
@@ -189,8 +189,8 @@ spec: { name: Ada }'
 curl $api/ada
 \`\`\`
 
-- \`kinds/${file}.ts\` has the fields of ${kind}, and \`controllers/${file}.ts\` has the code that reconciles them.
-- \`resources/extensions\` holds objects that are there from the start.
+- \`kinds/${file}.ts\` defines the fields of ${kind}, and \`controllers/${file}.ts\` reconciles ${kind} objects.
+- \`resources/extensions\` has the objects that the host creates when the plugin starts.
 - \`npx homeostat new kind|controller|endpoint <name>\` adds a part with its test, and registers it in \`index.ts\`.
 `;
 }

@@ -65,7 +65,7 @@ function openCommand(sources: ClientSources, signal: AbortSignal): ClientCommand
 function impersonationOf(flags: ClientSources['flags']): RunAs | undefined {
   const { as: user, 'as-group': groups } = flags;
   if (typeof user !== 'string') {
-    if (groups !== undefined) throw new CommandError('--as-group: needs a user: --as', 2);
+    if (groups !== undefined) throw new CommandError('--as-group: name the user, too: --as <user>', 2);
     return undefined;
   }
   return { user, groups: Array.isArray(groups) ? groups.map(String) : [] };

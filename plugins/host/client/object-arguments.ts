@@ -41,14 +41,14 @@ function checkNothingElseSelects({ flags }: ClientCommand): void {
     ['all', '--all'],
   ] as const)
     if (flags[name] !== undefined)
-      throw new CommandError(`${text}: the objects are named; leave out the names or ${text}`, 2);
+      throw new CommandError(`${text}: cannot be used together with names; leave out the names or ${text}`, 2);
 }
 
 async function targetsOf(command: ClientCommand): Promise<Targets> {
   const files = filesOf(command);
   const { args } = command;
   if (files.length > 0) {
-    if (args.length > 0) throw new CommandError('-f: names its objects in files; leave the arguments out', 2);
+    if (args.length > 0) throw new CommandError('-f: the files name the objects; leave the arguments out', 2);
     return { objects: await targetsOfFiles(command, files), collections: [] };
   }
   const [first, ...rest] = args;

@@ -70,6 +70,6 @@ export function findController(
   if (names.length === 0)
     throw new CommandError(`there is no controller "${name}": no controller has reported to this server`);
   const near = nearestKey(name, [...names, ...names.map((each) => each.slice(each.lastIndexOf('/') + 1))]);
-  const hint = near === undefined ? `there are ${names.join(', ')}` : `did you mean "${near}"?`;
+  const hint = near === undefined ? `the controllers are ${names.join(', ')}` : `did you mean "${near}"?`;
   throw new CommandError(`there is no controller "${name}"; ${hint}`);
 }

@@ -23,7 +23,7 @@ export async function readObjectFiles(paths: readonly string[]): Promise<readonl
   for (const path of paths) {
     for (const file of await filesOf(path)) objects.push(...parse(file, await contentOf(file)));
   }
-  if (objects.length === 0) throw new CommandError('no objects passed: the files have no object');
+  if (objects.length === 0) throw new CommandError('no objects passed: the files contain no object');
   return objects;
 }
 

@@ -34,7 +34,7 @@ export function isServerObject(value: unknown): value is ServerObject {
 /** Returns the value as an object of a kind. @throws Error when the server sent something else */
 export function serverObject(value: unknown): ServerObject {
   if (isServerObject(value)) return value;
-  throw new Error('the server sent something that is not an object of a kind');
+  throw new Error('the server sent a value that is not an object with apiVersion, kind and metadata.name');
 }
 
 /** Returns the object without `metadata.managedFields`, which people do not read. */

@@ -45,7 +45,7 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
     )
     .option(
       '--encryption-config <file>',
-      'keys of encrypted objects, as for serve (default: these objects are left out)',
+      'file with the keys of encrypted objects, as for serve (default: leave out encrypted objects)',
     )
     .option('-o, --output <format>', 'text, or json (default: text)')
     .addHelpText('after', planHelp);
@@ -58,8 +58,8 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
 
 const planHelp = `
 The plugins run for ten minutes of simulated time, which takes seconds. Nothing is written to the server, and connections are
-refused: a call of another service is listed, and the run that made it fails. Exit code 0: nothing would change; 2: something would
-change; 1: there is no plan.`;
+refused: a call to another service is listed, and the run that makes the call fails. Exit code 0: nothing would change;
+2: something would change; 1: there is no plan.`;
 
 const checkHelp = `
 Each mistake is printed on a line, with its file and line if they are known. Exit code 0: no mistake; 1: a mistake.`;

@@ -27,7 +27,7 @@ export async function runCertificate(options: RunCertificateOptions): Promise<nu
     );
     const stem = fileName(options.user ?? '');
     const { certOutput = `${stem}.crt`, keyOutput = `${stem}.key`, force } = options;
-    if (certOutput === keyOutput) throw new ConfigError('--cert-output, --key-output: must be two files');
+    if (certOutput === keyOutput) throw new ConfigError('--cert-output, --key-output: must be two different files');
     if (!force) for (const path of [certOutput, keyOutput]) await checkAbsent(path);
     const { signal } = new AbortController();
     await writeWhole(keyOutput, [Buffer.from(key)], signal);

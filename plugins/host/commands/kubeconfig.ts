@@ -113,14 +113,14 @@ interface Written extends Credential {
 function warningsFor(url: URL, { config, ca, token, certificate }: Written): readonly string[] {
   const isMissing = config.auth === 'required' && (token ?? certificate) === undefined;
   const missing = isMissing
-    ? [`there is no token in it: the server writes ${config.adminKubeconfig} when it starts for the first time`]
+    ? [`the kubeconfig has no token: the server writes ${config.adminKubeconfig} when it starts for the first time`]
     : [];
   if (url.protocol === 'http:') {
-    const consequence = config.auth === 'open' ? '' : ': this server will refuse it. Use --tls';
+    const consequence = config.auth === 'open' ? '' : ', so this server will refuse its requests. Use --tls';
     return [...missing, `kubectl sends no credentials over plain HTTP${consequence}`];
   }
   if (ca !== undefined) return missing;
-  return [...missing, 'it names no authority, so clients trust those of their machine'];
+  return [...missing, 'the kubeconfig names no authority, so clients trust the authorities of their machine'];
 }
 
 function messageOf(error: unknown): string {

@@ -30,8 +30,8 @@ const verbs: readonly VerbHelp[] = [
   { verb: 'reload', operand: name, description: 'Stop a plugin, and start it from its current files.' },
   {
     verb: 'install',
-    operand: ['source', 'folder, .tgz file, or package of the registry that npm is set up for'],
-    description: 'Install a plugin in the server, replace one of the same name, and start it.',
+    operand: ['source', 'folder, .tgz file, or package of the registry that npm uses'],
+    description: 'Install a plugin in the server, replacing a plugin of the same name, and start it.',
   },
   {
     verb: 'uninstall',
@@ -49,11 +49,11 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
       .description(description)
       .option(
         '--server <url>',
-        'running server (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
+        'running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
       .option(
         '--token <secret>',
-        `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: that of the kubeconfig)`,
+        `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig)`,
       )
       .option('--service-domain <domain>', serveOptions['service-domain'].description);
     if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);

@@ -300,7 +300,7 @@ describe('homeostat plugin', () => {
       [
         'an upload that is too large',
         1,
-        'is larger than 64 MiB, which is the most that a server accepts',
+        'is larger than 64 MiB, the maximum that a server accepts',
         async () => {
           const file = join(await makeFolder({}), 'large.tgz');
           await writeFile(file, '');
@@ -485,7 +485,7 @@ describe('homeostat plugin', () => {
     await plugins.host.start();
     const statuses = plugins.host
       .statuses()
-      .map(({ name, phase, reason = '' }) => [name, phase, /must have its name/.test(reason)]);
+      .map(({ name, phase, reason = '' }) => [name, phase, /must have the name of the plugin/.test(reason)]);
     expect(statuses).to.deep.equal([
       ['demo', 'Started', false],
       ['other', 'Failed', true],

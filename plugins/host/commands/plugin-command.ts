@@ -92,7 +92,7 @@ class PluginCommands {
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const asked = `the server has no plugins of the domain "${this.#serviceDomain}"`;
-      throw new Error(`${asked}: --service-domain must be the server's`, { cause: error });
+      throw new Error(`${asked}: give the service domain of the server in --service-domain`, { cause: error });
     }
   }
 
@@ -191,7 +191,7 @@ class PluginCommands {
     const found = await findDeclaredBy(name, { api: this.#api, serviceDomain: this.#serviceDomain });
     for (const { path, uid } of found) await this.#api.delete(path, uid);
     const left = await this.#untilGone(found.map(({ path }) => path));
-    if (left.length > 0) throw new Error(`finalizers keep ${left.join(', ')}; nothing else was done`);
+    if (left.length > 0) throw new Error(`finalizers keep ${left.join(', ')}; the plugin was not uninstalled`);
     say(`deleted ${counted(found.length, 'declared object')}`);
   }
 
@@ -280,5 +280,5 @@ async function readBounded(path: string, source: string): Promise<Bytes> {
   const { size } = await stat(path);
   if (size <= maxArchiveBytes) return new Uint8Array(await readFile(path));
   const way = 'make it smaller, or give --plugins-dir on the machine of the server';
-  throw new Error(`${source}: is larger than 64 MiB, which is the most that a server accepts: ${way}`);
+  throw new Error(`${source}: is larger than 64 MiB, the maximum that a server accepts: ${way}`);
 }

@@ -30,11 +30,11 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
       .description(description)
       .option(
         '--server <url>',
-        'running server (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
+        'running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
       .option(
         '--token <secret>',
-        `token for the server; better in ${environmentName('token')} (default: that of the kubeconfig)`,
+        `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig)`,
       )
       .option('--service-domain <domain>', serveOptions['service-domain'].description);
     if (verb !== 'list') command.argument('<name>', 'the name of the user');
@@ -45,7 +45,7 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
             readonly string[] | undefined
           >((group, groups) => [...(groups ?? []), group]),
         )
-        .option('--display-name <name>', 'the name that people read');
+        .option('--display-name <name>', 'the display name of the user');
     }
     if (verb === 'add' || verb === 'password') command.addHelpText('after', passwordHelp);
     command.action(async (...given: readonly unknown[]) =>
@@ -55,4 +55,4 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
 }
 
 const passwordHelp = `
-The command asks for the password at a terminal, or reads the first line of its input. A password has 12 to 256 characters.`;
+The command asks for the password at a terminal, or reads the first line of stdin. A password has 12 to 256 characters.`;

@@ -102,7 +102,7 @@ describe('the objects that a plugin declares', () => {
     expect(names).to.deep.equal([]);
     expect(failure.split('; ')).to.deep.equal([
       `${folder}/b.yaml: document 1, line 4: metadata.name: there is a Widget "a" in ${folder}/a.yaml, document 1, line 4, already`,
-      `${folder}/b.yaml: document 2, line 12: spec.code: ${folder}/a.yaml, document 2, line 10, has the same value, and it must be unique`,
+      `${folder}/b.yaml: document 2, line 12: spec.code: ${folder}/a.yaml, document 2, line 10, has the same value, and the value must be unique`,
     ]);
   });
 

@@ -67,7 +67,7 @@ async function applyOne(
       { ...object, metadata: { ...object.metadata, name: nameOf(declared) } },
       { fieldManager: fieldManagerOf(plugin), fieldValidation: 'Ignore', dryRun, signal },
     );
-    const named = `${declared.gvk.kind} "${nameOf(declared)}" keeps its own`;
+    const named = `${declared.gvk.kind} "${nameOf(declared)}" keeps its own value`;
     return {
       contested: contested.map(({ field = '', message }) =>
         formatMistake(mistakeAt(declared, `${named}, ${message}`, field.replace(/^\./, ''))),

@@ -139,7 +139,7 @@ function duplicateValues(
     if (other === undefined) claims.set(key, declared);
     return other === undefined
       ? []
-      : [mistakeAt(declared, `${nameOf(other)} has the same value, and it must be unique`, name)];
+      : [mistakeAt(declared, `${nameOf(other)} has the same value, and the value must be unique`, name)];
   });
 }
 

@@ -138,7 +138,7 @@ describe('Development', () => {
     await write('resources/extensions/first.yaml', declared.replace(', size: large', ''));
     await write('dist/index.js', mainOf("size: { type: 'string', maxLength: 3 }, colour: { type: 'string' }"));
     await told('of 2 stored objects, 1 would be refused at a write');
-    expect(lines).to.include('  + spec.colour (string, optional): stored objects do not have it');
+    expect(lines).to.include('  + spec.colour (string, optional): stored objects do not have this field');
     expect(lines.filter((line) => line.startsWith('  ~ spec.size (maxLength: none → 3): '))).to.have.length(1);
     expect(lines.filter((line) => line.includes('spec.size: Too long'))).to.have.length(1);
     expect(lines.at(-1)).to.equal('shop 1.0.0 is Started');
@@ -233,7 +233,7 @@ describe('Development', () => {
   it('serves an earlier build, and reports this, when the sources have compile errors at the start [slow]', async () => {
     await develop({ ...typeScript, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
-      'there are errors: dist/index.js of an earlier build is served until they are corrected',
+      'there are errors: dist/index.js of an earlier build is served until the errors are corrected',
     ]);
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('index.ts', mainOf("size: { type: 'string' }, colour: { type: 'string' }"));
@@ -244,7 +244,7 @@ describe('Development', () => {
     const manifest = 'name: shop\nversion: 1.0.0\nmain: build/index.js\n';
     await develop({ ...typeScript, 'plugin.yaml': manifest, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([
-      'there are errors, and no earlier build: the plugin is served once they are corrected',
+      'there are errors, and no earlier build: the plugin is served once the errors are corrected',
     ]);
     expect(host.statuses()).to.have.nested.property('[0].phase', 'Failed');
   });

@@ -82,8 +82,8 @@ export class Development {
     );
     print(
       isBuilt
-        ? `there are errors: ${manifest.main} of an earlier build is served until they are corrected`
-        : 'there are errors, and no earlier build: the plugin is served once they are corrected',
+        ? `there are errors: ${manifest.main} of an earlier build is served until the errors are corrected`
+        : 'there are errors, and no earlier build: the plugin is served once the errors are corrected',
     );
   }
 

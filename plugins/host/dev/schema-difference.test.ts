@@ -21,7 +21,7 @@ describe('schemaDifference', () => {
   });
 
   for (const [what, before, after, expected] of [
-    ['an optional field', {}, { a: text }, ['added', 'string, optional', 'stored objects do not have it']],
+    ['an optional field', {}, { a: text }, ['added', 'string, optional', 'stored objects do not have this field']],
     [
       'a default',
       {},
@@ -41,7 +41,7 @@ describe('schemaDifference', () => {
       [
         'changed',
         'maxLength: 9 → 3',
-        'a stored value that does not fit is still read, and a write of its object is refused until it fits',
+        'a stored value that does not fit is still read, and a write of its object is refused until the value fits',
       ],
     ],
     [
@@ -51,7 +51,7 @@ describe('schemaDifference', () => {
       [
         'changed',
         'type: "string" → "integer", minimum: none → 0',
-        'a stored value that does not fit is still read, and a write of its object is refused until it fits',
+        'a stored value that does not fit is still read, and a write of its object is refused until the value fits',
       ],
     ],
     [

@@ -54,10 +54,10 @@ export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor
 // next write.
 const meanings = {
   removed: 'stored values are still read, and are removed at the next write of their object',
-  optional: 'stored objects do not have it',
+  optional: 'stored objects do not have this field',
   default: 'stored objects get the default at their next write',
   required: 'a write of a stored object is refused until the object has a value here',
-  stricter: 'a stored value that does not fit is still read, and a write of its object is refused until it fits',
+  stricter: 'a stored value that does not fit is still read, and a write of its object is refused until the value fits',
 } as const;
 
 function additionOf(field: string, fields: ReadonlyMap<string, Field>): FieldChange {

@@ -75,7 +75,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     const { code, stdout } = await runCommand(['doctor', '--database', 'memory:', '--plugin', path('none')]);
     expect(code).to.equal(1);
     expect(stdout)
-      .to.match(/^error {4}plugins +\S+none: there is no such folder\n +→ repair it/m)
+      .to.match(/^error {4}plugins +\S+none: there is no such folder\n +→ repair the plugin/m)
       .and.match(/\n\n1 errors?, \d+ warnings?\n$/);
   });
 
@@ -90,7 +90,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
       ': version: is missing',
       ':1: unknown key "nam". Did you mean "name"?',
     ]);
-    expect(plugins.at(-1)?.cure).to.match(/^repair it; homeostat check/);
+    expect(plugins.at(-1)?.cure).to.match(/^repair the plugin; homeostat check/);
     expect(of(findings, 'database')).to.have.nested.property('[0].cure', 'correct --database');
     const tls = await judged('--tls', '--tls-cert', path('none.pem'), '--tls-key', path('none.key'));
     expect(of(tls.findings, 'tls')).to.deep.equal([

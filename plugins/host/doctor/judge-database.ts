@@ -29,7 +29,7 @@ export async function judgeDatabase(place: DatabasePlace): Promise<readonly Find
   } catch (error) {
     if (!hasCode(error, 'locked') || servedAt === undefined)
       return [{ check, level: 'error', message: errorText(error), cure: cureOf(error) }];
-    return [{ check, level: 'ok', message: `in use by the server at ${servedAt}, which checks it` }];
+    return [{ check, level: 'ok', message: `the server at ${servedAt} uses the database, and checks it itself` }];
   }
 }
 
@@ -40,19 +40,19 @@ function cureOf(error: unknown): string {
 
 function told(inspection: DatabaseInspection): readonly Finding[] {
   const { schema, knownSchema, objects, unreadable, unreadableObjects } = inspection;
-  if (schema === 0) return [{ check, level: 'ok', message: 'empty: the server makes its tables' }];
+  if (schema === 0) return [{ check, level: 'ok', message: 'empty: the server creates the tables when it starts' }];
   if (schema > knownSchema) {
-    const message = `its tables have version ${schema}, and this program knows ${knownSchema}`;
+    const message = `the tables have version ${schema}, but this program supports at most version ${knownSchema}`;
     return [{ check, level: 'error', message, cure: 'install the newest version of homeostat' }];
   }
   if (schema < knownSchema) {
-    const message = `its tables have version ${schema}: the server upgrades them to ${knownSchema} at its start`;
+    const message = `the tables have version ${schema}: the server upgrades the tables to ${knownSchema} at its start`;
     const cure = 'make a backup first: homeostat export';
     return [{ check, level: 'warning', message, cure }];
   }
   const health: Finding = { check, level: 'ok', message: `${counted(objects, 'object')}, tables of version ${schema}` };
   const broken = unreadable.map(({ key, reason }): Finding => {
-    const cure = 'restore its encryption key, or replace or delete it: see docs/operating/databases.md';
+    const cure = 'restore the encryption key, or replace or delete the object: see docs/operating/databases.md';
     return { check: 'objects', level: 'error', message: `${key} cannot be read: ${reason}`, cure };
   });
   const more = unreadableObjects - unreadable.length;

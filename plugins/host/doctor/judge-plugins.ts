@@ -30,7 +30,7 @@ export async function judgePlugins(
       await findMain(real, manifest);
     } catch (error) {
       const mistakes = errorText(error).split('; ');
-      const cure = `repair it; homeostat check ${folder} says more`;
+      const cure = `repair the plugin; homeostat check ${folder} shows details`;
       for (const [index, text] of mistakes.entries()) {
         const message = text.includes(folder) ? text : `${folder}: ${text}`;
         findings.push({ check, level: 'error', message, ...(index === mistakes.length - 1 ? { cure } : {}) });
@@ -38,7 +38,7 @@ export async function judgePlugins(
     }
   }
   for (const [name, problem] of dependencyProblems(manifests)) {
-    const cure = 'install the plugins that it needs';
+    const cure = 'install the plugins that this plugin needs';
     findings.push({ check, level: 'error', message: `plugin "${name}" ${problem}`, cure });
   }
   return findings.length > 0

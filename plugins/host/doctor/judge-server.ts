@@ -72,11 +72,11 @@ async function judgeHealth({ address, nowMs }: RunningServer): Promise<readonly 
   const skewMs = Math.abs(Date.parse(response.headers.get('date') ?? '') - nowMs());
   if (skewMs > toleratedSkewMs) {
     const message = `the clocks of the server and of this machine differ by ${Math.round(skewMs / 1000)} s`;
-    findings.push({ check: 'clock', level: 'warning', message, cure: 'synchronize both by NTP' });
+    findings.push({ check: 'clock', level: 'warning', message, cure: 'synchronize both clocks by NTP' });
   }
   const version = /\+homeostat\.(.+)$/.exec(String((await read(address, '/version'))['gitVersion']))?.[1];
   if (version !== undefined && version !== hostVersion()) {
-    const message = `the server is version ${version}, and this command ${hostVersion()}`;
+    const message = `the server has version ${version}, but this command has version ${hostVersion()}`;
     findings.push({ check, level: 'warning', message, cure: 'restart the server with the installed version' });
   }
   return findings;
@@ -88,8 +88,8 @@ async function judgeBrokenObjects(address: ServerAddress): Promise<readonly Find
     ([, resource = '', count = '']): Finding => ({
       check: 'objects',
       level: 'error',
-      message: `${count} objects of ${resource} cannot be read; the log of the server names them`,
-      cure: 'restore the encryption key, or replace or delete them: see docs/operating/databases.md',
+      message: `${count} objects of ${resource} cannot be read; the log of the server names these objects`,
+      cure: 'restore the encryption key, or replace or delete the objects: see docs/operating/databases.md',
     }),
   );
 }
@@ -105,10 +105,10 @@ function judgePlugin({ metadata, status }: JsonObject): readonly Finding[] {
   const findings: Finding[] = [];
   if (phase === 'Failed') {
     const text = `plugin "${name}" is Failed (${String(reason)}): ${String(message)}`;
-    findings.push({ check: 'plugins', level: 'error', message: text, cure: `repair it; homeostat why plugin ${name}` });
+    findings.push({ check: 'plugins', level: 'error', message: text, cure: `see homeostat why plugin ${name}` });
   }
   if (reason === 'NotInstalled') {
-    const cure = `install it again, or forget it: homeostat delete plugin ${name}`;
+    const cure = `install it again, or delete its Plugin object: homeostat delete plugin ${name}`;
     findings.push({ check: 'orphans', level: 'warning', message: `plugin "${name}" is no longer installed`, cure });
   }
   for (const held of Array.isArray(heldBack) ? heldBack.filter(isJsonObject) : []) {

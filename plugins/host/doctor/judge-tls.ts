@@ -23,12 +23,12 @@ export function judgeTls({ tls, host, hostNames }: TlsPlace, nowMs: number): rea
   const findings = [...judgeTime(tls.certFile, certificate, nowMs)];
   if (!certificate.checkPrivateKey(createPrivateKey(readFileSync(tls.keyFile)))) {
     const message = `${tls.keyFile} is not the private key of ${tls.certFile}`;
-    findings.push({ check, level: 'error', message, cure: 'name files that belong together' });
+    findings.push({ check, level: 'error', message, cure: 'name a certificate and its own private key' });
   }
   const name = reachableName(host, hostNames);
   if (certificate.checkHost(name) === undefined && certificate.checkIP(name) === undefined) {
     const message = `${tls.certFile} is not for ${name}`;
-    const cure = `issue a certificate for this name, or give clients one of: ${certificate.subjectAltName ?? 'none'}`;
+    const cure = `issue a certificate for this name, or use a certified name: ${certificate.subjectAltName ?? 'none'}`;
     findings.push({ check, level: 'warning', message, cure });
   }
   return findings;

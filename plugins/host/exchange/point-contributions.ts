@@ -14,7 +14,8 @@ export class PointContributions {
 
   /** `logger` is the logger of the plugin that declares the extension point. */
   constructor(logger: Logger) {
-    this.#handlers = new PluginListeners({ logger, message: 'a plugin failed to handle the contributions of others' });
+    const message = 'a plugin failed to handle the contributions of other plugins';
+    this.#handlers = new PluginListeners({ logger, message });
   }
 
   /** The contributions as the declaring plugin receives them. Their values match the schema of the extension point. */

@@ -293,7 +293,7 @@ describe('the extension points of plugins', () => {
     await host.start();
     expect([told, phaseOf('shop')]).to.deep.equal([['shop:a'], 'Started']);
     await eventually(() => errors.length === 2);
-    const message = 'menu: a plugin failed to handle the contributions of others';
+    const message = 'menu: a plugin failed to handle the contributions of other plugins';
     expect(errors).to.deep.equal([`${message} (thrown)`, `${message} (rejected)`]);
   });
 

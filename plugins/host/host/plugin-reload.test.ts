@@ -124,7 +124,7 @@ describe('the reload of a plugin', () => {
     expect([status?.phase, status?.reason]).to.deep.equal(['Failed', 'Refused']);
     expect(status?.message).to.include('version: must be a version such as 1.0.0');
     await writeFile(manifest, 'name: q\nversion: 2.0.0\n');
-    expect((await reload('p')).status?.message).to.equal('its manifest now has the name "q"');
+    expect((await reload('p')).status?.message).to.equal('plugin.yaml now has the name "q"');
     await writeFile(manifest, 'name: p\nversion: 3.0.0\n');
     expect((await reload('p')).status).to.include({ phase: 'Started', observedVersion: '3.0.0' });
   });

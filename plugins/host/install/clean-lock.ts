@@ -39,7 +39,7 @@ const rangeKeys = ['dependencies', 'optionalDependencies', 'peerDependencies'] a
  */
 export function cleanLock(lock: unknown, asked: object): object {
   const packages = isJsonObject(lock) ? lock['packages'] : undefined;
-  if (!isJsonObject(packages)) throw new Error('the lock file has no "packages": write it with npm 7 or newer');
+  if (!isJsonObject(packages)) throw new Error('the lock file has no "packages": create it with npm 7 or newer');
   const entries = Object.entries(packages).filter(([path]) => path !== '');
   return {
     lockfileVersion: 3,

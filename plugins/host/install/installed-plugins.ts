@@ -28,6 +28,6 @@ export async function openInstalled(pluginsDir: string, name: string): Promise<P
   const folder = join(pluginsDir, name);
   const source = await openPluginFolder(folder);
   if (source.manifest.name !== name)
-    throw new Error(`${folder}: the folder of plugin "${source.manifest.name}" must have its name`);
+    throw new Error(`${folder}: the folder of plugin "${source.manifest.name}" must have the name of the plugin`);
   return source;
 }

@@ -42,14 +42,14 @@ describe('installPlugin, before it runs npm,', () => {
 
   for (const path of ['.NPMRC', 'lib/.npmrc', 'node_modules/other/.npmrc', './/.npmrc']) {
     it(`refuses an archive with a configuration of npm at ${path}`, async () => {
-      const message = `package/${path}: is a configuration of npm, which an archive may not bring`;
+      const message = `package/${path}: is a configuration of npm: leave it out of the archive`;
       expect(await refusal(npmTarball({ ...pluginFiles(), [path]: 'force=true\n' }))).to.include(message);
     });
   }
 
   for (const path of ['node_modules/.bin/node-gyp', 'node_modules/a/node_modules/.bin/tsc', 'Node_Modules/.BIN/x']) {
     it(`refuses an archive with a program at ${path}`, async () => {
-      const message = `package/${path}: is a folder of programs, which npm makes itself`;
+      const message = `package/${path}: is a folder of programs that npm creates: leave it out of the archive`;
       expect(await refusal(npmTarball({ ...pluginFiles(), [path]: '#!/bin/sh\n' }))).to.include(message);
     });
   }

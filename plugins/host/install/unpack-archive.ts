@@ -7,8 +7,8 @@ import { maxArchiveBytes, readTarball } from './read-tarball.ts';
  * lower-case paths with `/`.
  */
 const refused: readonly (readonly [path: RegExp, why: string])[] = [
-  [/(?:^|\/)\.npmrc(?:\/|$)/, 'is a configuration of npm, which an archive may not bring'],
-  [/(?:^|\/)node_modules\/\.bin(?:\/|$)/, 'is a folder of programs, which npm makes itself'],
+  [/(?:^|\/)\.npmrc(?:\/|$)/, 'is a configuration of npm: leave it out of the archive'],
+  [/(?:^|\/)node_modules\/\.bin(?:\/|$)/, 'is a folder of programs that npm creates: leave it out of the archive'],
 ];
 
 /**

@@ -44,7 +44,7 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
     const { name } = definition;
     if (!this.#isBetween) this.#manager.add(definition);
     else if (this.#definitions.has(name))
-      throw new Error(`there is a controller "${name}" already: give one of them another name`);
+      throw new Error(`there is a controller "${name}" already: give one of the two another name`);
     this.#definitions.set(name, definition);
   }
 

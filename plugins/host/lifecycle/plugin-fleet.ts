@@ -230,7 +230,7 @@ export class PluginFleet {
     const { name } = source.manifest;
     try {
       const present = (await source.reopen?.()) ?? source;
-      if (present.manifest.name !== name) throw new Error(`its manifest now has the name "${present.manifest.name}"`);
+      if (present.manifest.name !== name) throw new Error(`plugin.yaml now has the name "${present.manifest.name}"`);
       this.#check(present.manifest);
       if (this.#needsNext(ended)) this.#create(present);
     } catch (error) {

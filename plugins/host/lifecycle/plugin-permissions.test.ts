@@ -101,7 +101,7 @@ describe("the permissions of a plugin's client", () => {
     const client = await clientOf(definePlugin({ models: [Widget] }), { group: 'widgets.example.com' });
     const cure =
       'add "permissions:" to plugin.yaml, with: - {apiGroups: [parts.example.com], resources: [parts], verbs: [list]}, ' +
-      "and what the plugin may do without it: - {apiGroups: [widgets.example.com], resources: ['*'], verbs: ['*']}";
+      "and with the default permissions, which this list replaces: - {apiGroups: [widgets.example.com], resources: ['*'], verbs: ['*']}";
     expect(await refusal(() => client.list(Part))).to.equal(
       'parts.parts.example.com is forbidden: User "system:plugin:shop" cannot list resource "parts" ' +
         `in API group "parts.example.com" at the cluster scope (${cure})`,

@@ -62,7 +62,7 @@ export class PluginPermissions implements PluginPermits {
     const rest =
       own === ''
         ? ''
-        : `, and what the plugin may do without it: - {apiGroups: [${own}], resources: ['*'], verbs: ['*']}`;
+        : `, and with the default permissions, which this list replaces: - {apiGroups: [${own}], resources: ['*'], verbs: ['*']}`;
     return `add "permissions:" to plugin.yaml, with: - ${line}${rest}`;
   }
 

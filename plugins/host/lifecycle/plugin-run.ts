@@ -266,7 +266,7 @@ export class PluginRun {
       await withDeadline(async () => hook(), { what: 'stop', timeoutMs: pluginDeadlineMs, clock: this.#parts.clock });
       return undefined;
     } catch (err) {
-      this.#parts.logger.error({ err }, 'the stop of a plugin failed; everything that it registered is removed anyway');
+      this.#parts.logger.error({ err }, 'the stop of a plugin failed; all that the plugin registered is removed');
       return errorText(err);
     }
   }
@@ -371,7 +371,7 @@ export class PluginRun {
   #requireRegistered(controller: string, kind: GroupVersionKind): void {
     if (this.#parts.server.schemeManager.lookup(kind) !== undefined) return;
     const name = `${apiVersionOf(kind)} ${kind.kind}`;
-    const advice = 'register it, or depend on the plugin that does';
+    const advice = 'register the kind, or depend on the plugin that registers it';
     throw new Error(`controller "${controller}": ${name} is not registered: ${advice}`);
   }
 

@@ -110,7 +110,7 @@ export class PluginObjects {
       for (const writer of this.#writers.values()) writer.open();
       return items.map(({ metadata, spec }) => ({ name: metadata.name, ...wishesOf(spec) }));
     } catch (err) {
-      logger.error({ err }, 'plugins have no objects: their kind could not be served');
+      logger.error({ err }, 'the kind of plugins could not be served, so plugins have no objects');
       return [];
     }
   }

@@ -188,7 +188,7 @@ describe('the settings of a plugin', () => {
     add('other', null);
     await started();
     expect([phaseOf('mail'), phaseOf('other')]).to.deep.equal(['Failed', 'Started']);
-    expect(reasonOf('mail')).to.match(/^PluginSettings "mail" does not fit: spec\.host: .+; spec\.port: /);
+    expect(reasonOf('mail')).to.match(/^PluginSettings "mail" breaks the schema: spec\.host: .+; spec\.port: /);
     const { status } = await server.client.get(pluginKind('homeostat.internal'), 'mail');
     expect(status).to.include({ phase: 'Failed', reason: 'SettingsInvalid' });
     expect(errors(), 'is tried once').to.deep.equal(['plugin failed']);
@@ -200,7 +200,7 @@ describe('the settings of a plugin', () => {
   it('fail the plugin when a required field is missing, until a user sets the field', async () => {
     add('mail');
     await started();
-    expect(reasonOf('mail')).to.equal('PluginSettings "mail" does not fit: spec.host: Required value');
+    expect(reasonOf('mail')).to.equal('PluginSettings "mail" breaks the schema: spec.host: Required value');
     await set('mail', { host: 'a' });
     await eventually(() => phaseOf('mail') === 'Started');
   });
@@ -278,7 +278,7 @@ describe('the settings of a plugin', () => {
       await server.client.delete(kind, 'mail');
       await idle();
       expect([heard, values()?.host, phaseOf('mail')]).to.deep.equal([[], 'a', 'Started']);
-      expect(errors()).to.deep.equal(['new settings do not fit; the plugin keeps the previous ones']);
+      expect(errors()).to.deep.equal(['new settings break the schema; the plugin keeps its settings']);
     });
 
     it('call the other handlers when one throws or rejects; the log names the plugin', async () => {

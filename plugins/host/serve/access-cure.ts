@@ -34,7 +34,7 @@ export function reachCure(error: unknown): string | undefined {
   const known = accessCure(error);
   if (known !== undefined) return known;
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (hasCode(cause, 'ECONNREFUSED')) return 'start it by homeostat serve, or name its address: --server';
+    if (hasCode(cause, 'ECONNREFUSED')) return 'start the server with homeostat serve, or give its address: --server';
     if (hasCode(cause, 'ENOTFOUND', 'EAI_AGAIN')) return 'check the name of the host, in --server or in the kubeconfig';
   }
   return undefined;

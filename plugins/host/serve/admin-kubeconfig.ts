@@ -31,7 +31,7 @@ export class AdminKubeconfig implements AdministratorFile {
     const problem = secretFileProblem(this.path);
     if (problem !== undefined) throw new Error(`${this.path}: ${problem}`);
     const { token } = readKubeconfig(this.path);
-    const cure = 'put the token there, or delete the file: the server then makes another one when it starts';
+    const cure = 'put the token into the file, or delete the file: the server then creates a new file when it starts';
     if (token === undefined) throw new Error(`${this.path}: has no token: ${cure}`);
     const [invalid] = checkToken(token);
     if (invalid !== undefined) throw new Error(`${this.path}: the token ${invalid}: ${cure}`);

@@ -46,7 +46,7 @@ describe('the configuration of serve', () => {
       );
     for (const alone of ['sqlite:./x.db', 'memory:'])
       expect(() => read({ database: alone, processes: '2' }), alone).to.throw(
-        '--processes: SQLite is open in one process at a time, because no other one would see its changes: use --workers instead',
+        '--processes: SQLite is open in one process at a time, because another process would not see its changes: use --workers instead',
       );
     expect(() => read({ database, processes: '2', 'audit-log': 'audit.log' })).to.throw(
       'only one process can write an audit log',

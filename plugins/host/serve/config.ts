@@ -145,7 +145,7 @@ function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
   if (/^(?:sqlite|memory):/i.test(database))
     values.refuse(
       processes,
-      'SQLite is open in one process at a time, because no other one would see its changes: use --workers instead, or choose PostgreSQL, MySQL or etcd with --database',
+      'SQLite is open in one process at a time, because another process would not see its changes: use --workers instead, or choose PostgreSQL, MySQL or etcd with --database',
     );
   if (values.text('audit-log') !== undefined)
     values.refuse(
@@ -160,7 +160,7 @@ function readWorkers(
   { database, workers }: { readonly database: string; readonly workers: Given & { readonly count: number } },
 ): ProcessNumbers {
   if (/^memory:/i.test(database))
-    values.refuse(workers, 'workers need a database in a file: choose --database sqlite:<file>, or leave it out');
+    values.refuse(workers, 'workers need a database in a file: choose --database sqlite:<file>, or omit --database');
   else if (!/^sqlite:/i.test(database))
     values.refuse(workers, 'is for SQLite: with this --database, use --processes instead');
   if (values.text('audit-log') !== undefined)
@@ -309,7 +309,7 @@ function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }
   if (found.value === 'open' && !loopback.includes(host)) {
     values.refuse(
       found,
-      `"open" accepts every request, so it is for loopback addresses only, and "${host}" is not one: leave out --auth open`,
+      `"open" accepts every request, so it is for loopback addresses only, not for "${host}": leave out --auth open`,
     );
   } else if (found.value === 'open' && hasCredential) {
     values.refuse(found, `"open" accepts requests without the token: leave out "open", or the token`);

@@ -73,7 +73,7 @@ class PluginArchives {
           'Returns the plugins that requests can uninstall, and the reason why requests cannot install plugins, or null',
       })
       .POST('/archives', async (request) => this.#alone(async (folder) => this.#install(request, folder)), {
-        summary: 'Installs the plugin of an archive (.tgz), or replaces it',
+        summary: 'Installs the plugin of an archive (.tgz), replacing a plugin of the same name',
         permission: { verb: 'create', ...permission },
         deadlineMs,
       })
@@ -173,7 +173,7 @@ class PluginArchives {
       const object = await server.client.get(this.#kind, name).catch(ignoreNotFound);
       if (object === undefined || (isObserved(object, metadata.generation) && hasEnded(object))) return;
       if (clock.monotonicMs() > deadlineAtMs)
-        throw new ApiError('Timeout', `plugin "${name}" does not stop; it is disabled, and its files stay`);
+        throw new ApiError('Timeout', `plugin "${name}" has not stopped; the plugin is disabled, and its files stay`);
       await sleep(clock, pollMs, signal);
       signal.throwIfAborted();
     }

@@ -150,7 +150,7 @@ export class ProcessGroup {
     const last = livedMs >= longLifeMs ? 0 : (this.#delays.get(number) ?? 0);
     const delayMs = Math.min(longestDelayMs, last === 0 ? firstDelayMs : 2 * last);
     this.#delays.set(number, delayMs);
-    logger.error({ process: number, code, signal, delayMs }, 'a process has ended; another one replaces it');
+    logger.error({ process: number, code, signal, delayMs }, 'a process has ended; a new process replaces it');
     this.#timers.set(
       number,
       clock.setTimeout(() => this.#start(number), delayMs),

@@ -68,7 +68,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   port: {
     kind: 'whole number',
     value: '<number>',
-    description: 'port to listen on; 0 picks a free one (default: 8700)',
+    description: 'port to listen on; 0 picks a free port (default: 8700)',
   },
   plugin: { kind: 'list', value: '<folder>', description: 'folder of a plugin; may be repeated' },
   'plugins-dir': {
@@ -102,7 +102,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'anonymous-auth': {
     kind: 'switch',
     description:
-      'accept requests without a credential as the user system:anonymous, who may do what roles allow the group system:unauthenticated (default: they get 401)',
+      'accept requests without a credential as the user system:anonymous, with the permissions of the group system:unauthenticated (default: refuse these requests with 401)',
   },
   token: {
     kind: 'text',
@@ -154,7 +154,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   },
   insecure: {
     kind: 'switch',
-    description: 'without --tls: listen on an address that is not a loopback one, without encryption',
+    description: 'without --tls: listen without encryption on an address that is not a loopback address',
   },
   'trusted-proxy': {
     kind: 'list',
@@ -240,7 +240,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'switch',
     value: '[true|false]',
     description:
-      'run the controllers of a plugin in only one of all servers on a database (default: true for PostgreSQL, MySQL and etcd)',
+      'run the controllers of a plugin in only one of the servers that share a database (default: true for PostgreSQL, MySQL and etcd)',
   },
   processes: {
     kind: 'whole number or auto',

@@ -63,8 +63,8 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
     if (development !== undefined)
       throw new ConfigError(
         config.hasWorkers
-          ? '--workers: a plugin is developed in one process: leave it out, or use homeostat serve'
-          : '--processes: a plugin is developed in one process: leave it out, or use homeostat serve',
+          ? '--workers: homeostat dev runs in one process: leave the option out, or use homeostat serve'
+          : '--processes: homeostat dev runs in one process: leave the option out, or use homeostat serve',
       );
     const { serveProcesses } = await import('./serve-processes.ts');
     return await serveProcesses(config, exit);
@@ -158,7 +158,7 @@ async function startServer(
     await server.stop();
     throw error;
   }
-  const kubectl = server.url.startsWith('http:') ? { kubectl: 'needs --tls: it sends no token over plain HTTP' } : {};
+  const kubectl = server.url.startsWith('http:') ? { kubectl: 'needs --tls: sends no token over HTTP' } : {};
   if (file.read() !== undefined) parts.logger.info({ file: file.path, ...kubectl }, "the administrator's kubeconfig");
   return server;
 }

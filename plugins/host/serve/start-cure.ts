@@ -9,7 +9,7 @@ export function startCure(error: unknown): string | undefined {
   if (hasCode(error, 'EADDRNOTAVAIL')) return 'choose an address of this machine: --host';
   if (hasCode(error, 'locked')) return 'stop the other process, or choose another --database';
   if (hasCode(error, 'corrupt'))
-    return 'check --database; if it names the right one, restore a backup: homeostat import';
+    return 'check --database; if it names the right database, restore a backup: homeostat import';
   if (hasCode(error, 'newer')) return 'install the newest version of homeostat';
   if (hasCode(error, 'io')) return 'start the database, and check host, port and path of --database';
   return undefined;

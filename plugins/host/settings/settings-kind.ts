@@ -15,7 +15,7 @@ export type SettingsRule = (plugin: string, spec: SettingsObject['spec']) => rea
 
 const spec = {
   type: 'object',
-  description: 'The settings of the plugin of this name, by the schema in its manifest.',
+  description: 'The settings of the plugin with the name of this object. Their schema is in plugin.yaml.',
   'x-kubernetes-preserve-unknown-fields': true,
   default: {},
 } as const;

@@ -78,7 +78,7 @@ export class SettingsObjects {
       await server.whenReady(this.#kind);
       this.#isServed = true;
     } catch (err) {
-      logger.error({ err }, 'plugins have no settings: their kind could not be served');
+      logger.error({ err }, 'the kind of settings could not be served, so plugins get no settings');
     }
   }
 
@@ -141,9 +141,10 @@ export class SettingsObjects {
     const object = await this.#find(name);
     this.#versions.set(name, versionOf(object));
     const { value, unknownFields, causes } = schema.judge(object?.spec ?? {});
-    if (causes.length > 0) throw new SettingsError(`PluginSettings "${name}" does not fit: ${formatCauses(causes)}`);
+    if (causes.length > 0)
+      throw new SettingsError(`PluginSettings "${name}" breaks the schema: ${formatCauses(causes)}`);
     if (unknownFields.length > 0)
-      logger.warn({ fields: unknownFields }, 'settings that the plugin does not know are left out');
+      logger.warn({ fields: unknownFields }, 'settings that are not in the schema of the plugin are left out');
     return value as SettingsValues;
   }
 
@@ -155,7 +156,7 @@ export class SettingsObjects {
       await this.#runs.get(name)?.refresh();
     } catch (err) {
       if (!(err instanceof SettingsError)) throw err;
-      this.#parts.logger.error({ err, plugin: name }, 'new settings do not fit; the plugin keeps the previous ones');
+      this.#parts.logger.error({ err, plugin: name }, 'new settings break the schema; the plugin keeps its settings');
     }
     this.#parts.onChange(name);
   }

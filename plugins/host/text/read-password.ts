@@ -11,7 +11,7 @@ const maxLength = 4096;
 export async function readPassword(input: NodeJS.ReadStream, name: string, signal: AbortSignal): Promise<string> {
   if (!input.isTTY) return firstLine(input, signal);
   const password = await ask(input, `New password for ${name}: `, signal);
-  const again = await ask(input, 'The same again: ', signal);
+  const again = await ask(input, 'Repeat the new password: ', signal);
   if (password !== again) throw new Error('the two passwords differ; nothing was changed');
   return password;
 }
@@ -45,6 +45,6 @@ async function firstLine(input: NodeJS.ReadStream, signal: AbortSignal): Promise
   }
   const [line = ''] = text.split(/\r?\n/);
   if (line === '')
-    throw new Error('no password was given: write it to the input, as in: homeostat user password ada < file');
+    throw new Error('no password was given: write it to stdin, as in: homeostat user password ada < file');
   return line;
 }

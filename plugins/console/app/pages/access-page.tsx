@@ -203,8 +203,8 @@ function Grants({ grants }: { readonly grants: readonly Grant[] }) {
     <>
       <p role="status">
         {grants.length === 0
-          ? 'No binding allows it; the group system:masters may do everything.'
-          : `${formatCount(grants.length)} subjects, and the group system:masters:`}
+          ? 'No binding allows this request, but the group system:masters may do everything.'
+          : `${formatCount(grants.length)} subjects and the group system:masters may do this:`}
       </p>
       <ul class="rows-list">
         {grants.map((grant) => (

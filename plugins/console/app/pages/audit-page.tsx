@@ -128,7 +128,7 @@ function SearchForm({ query, onSearch }: { readonly query: URLSearchParams; read
 function Entries({ found: { items, isComplete } }: { readonly found: Found }) {
   if (items.length === 0)
     return (
-      <Empty title={isComplete ? 'No entry matches' : 'No entry matches among the newest'}>
+      <Empty title={isComplete ? 'No entry matches' : 'None of the newest entries matches'}>
         <p>Set fewer conditions: for example only a user, and a longer time.</p>
       </Empty>
     );

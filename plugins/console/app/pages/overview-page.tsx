@@ -199,13 +199,13 @@ function TroubledObject({ troubled }: { readonly troubled: Troubled }) {
 function AllWell({ kinds }: { readonly kinds: readonly KindHealth[] }) {
   if (kinds.length === 0 && listedKinds.value.some((kind) => !isBuiltIn(kind)))
     return (
-      <Empty title="You may list no kind in all namespaces">
+      <Empty title="You may not list any kind across all namespaces">
         If your permission is for one namespace, press <kbd>:</kbd>, open a kind, and filter it by that namespace. Else
         ask an administrator for a role.
       </Empty>
     );
   return kinds.length === 0 ? (
-    <Empty title="No plugin has a kind yet">
+    <Empty title="No plugin has registered a kind yet">
       <p>
         Create one with <code>npm create homeostat my-plugin</code>, and start it with <code>npm run dev</code>.
       </p>

@@ -43,7 +43,7 @@ export function SubjectGrants({ subject }: { readonly subject: Subject }) {
 
 /** Returns a rule as a text such as `get, list: tickets in example.com`. */
 function ruleText({ verbs, apiGroups, resources, resourceNames }: Rule): string {
-  if (resources.length === 0) return `${verbs.join(', ')}: paths of the server`;
+  if (resources.length === 0) return `${verbs.join(', ')}: URL paths that are not resources`;
   const what = resources.includes('*') ? 'all kinds' : resources.join(', ');
   const groups = apiGroups.includes('*') ? 'all groups' : apiGroups.map((each) => each || 'core').join(', ');
   const named = resourceNames.length === 0 ? '' : `, only ${resourceNames.join(', ')}`;

@@ -107,7 +107,7 @@ function expression(text: string): Part {
 /** Converts an object that came as JSON to the type that paths read. */
 export function toJsonValue(object: ServerObject): JSONValue {
   if (isJsonValue(object)) return object;
-  throw new TypeError('an object of the server is JSON');
+  throw new TypeError('the server sent a value that is not JSON');
 }
 
 function isJsonValue(value: unknown): value is JSONValue {

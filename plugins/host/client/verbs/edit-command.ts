@@ -65,5 +65,7 @@ async function runEditor({ environment }: ClientCommand, file: string): Promise<
   const ended: readonly unknown[] = await once(child, 'exit');
   const [code] = ended;
   if (code !== 0)
-    throw new CommandError(`the editor "${editor}" failed with exit code ${String(code)}: name another one in EDITOR`);
+    throw new CommandError(
+      `the editor "${editor}" failed with exit code ${String(code)}: name another editor in EDITOR`,
+    );
 }

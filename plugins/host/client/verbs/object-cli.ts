@@ -39,7 +39,7 @@ const asGroup = new Option('--as-group <group>', 'group of the user of --as; may
 >((group, groups) => [...(groups ?? []), group]);
 const timeout = (fallback: string): Option =>
   new Option('--timeout <time>', `time to wait, such as 30s or 5m (default: ${fallback})`);
-const ignoreNotFound = new Option('--ignore-not-found', 'an object that does not exist is no error');
+const ignoreNotFound = new Option('--ignore-not-found', 'exit without an error when an object does not exist');
 
 const readOptions = [
   ...namespaceOptions,
@@ -68,7 +68,7 @@ const commands: readonly ObjectCommand[] = [
   {
     name: 'watch',
     usage: '<TYPE [NAME] | TYPE/NAME>',
-    description: 'Print objects and then their changes, until SIGINT: get -w.',
+    description: 'Print objects and then their changes, until SIGINT, as get -w does.',
     options: readOptions,
     load: async () => (await import('./get-command.ts')).watchObjects,
   },
@@ -87,7 +87,7 @@ const commands: readonly ObjectCommand[] = [
   },
   {
     name: 'apply',
-    description: 'Create or change the objects of files. Fields of other managers stay.',
+    description: 'Create or change the objects of files. Fields of other managers stay unchanged.',
     options: [
       files,
       ...namespaceOptions,
@@ -103,7 +103,7 @@ const commands: readonly ObjectCommand[] = [
   {
     name: 'edit',
     usage: '<TYPE NAME | TYPE/NAME>',
-    description: 'Change an object in an editor: that of KUBE_EDITOR, VISUAL or EDITOR, else vi.',
+    description: 'Change an object in the editor that KUBE_EDITOR, VISUAL or EDITOR names, else in vi.',
     options: [...namespaceOptions, dryRun, manager, output],
     load: async () => (await import('./edit-command.ts')).editObject,
   },
@@ -162,7 +162,7 @@ const commands: readonly ObjectCommand[] = [
     name: 'explain',
     usage: '<TYPE[.field…]>',
     description: 'Print the documentation of a kind, or of a field.',
-    options: [new Option('--recursive', 'print all fields below the given one, without their descriptions')],
+    options: [new Option('--recursive', 'print all fields below the given field, without their descriptions')],
     load: async () => (await import('./explain-command.ts')).explainKind,
   },
   {
@@ -211,13 +211,13 @@ const commands: readonly ObjectCommand[] = [
   {
     name: 'queue',
     usage: '[controller]',
-    description: 'Print the queues of all controllers, or the keys in the queue of one.',
+    description: 'Print the queues of all controllers, or the keys in the queue of one controller.',
     options: [new Option('-o, --output <format>', 'table, or json: a line for each controller (default: table)')],
     load: async () => (await import('./queue-command.ts')).showQueues,
   },
   {
     name: 'top',
-    description: 'Show controllers, their rates and failing keys, live in a terminal; elsewhere once.',
+    description: 'Show controllers with their rates and failing keys: live at a terminal, otherwise once.',
     options: [],
     load: async () => (await import('./top-command.ts')).showTop,
   },
@@ -239,7 +239,7 @@ export function addObjectCommands(
     command
       .option(
         '--server <url>',
-        'running server (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
+        'running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
       .option(
         '--token <secret>',

@@ -139,7 +139,7 @@ describe('Commands for objects [spec experience-commands]', () => {
     const applied = await run('apply', '-f', await file('as.yaml', books), '--as', 'ada', ...groups);
     expect(applied).to.include({ code: 0, stderr: '' });
     const alone = await run('get', 'books', ...groups);
-    expect(alone).to.include({ code: 2, stderr: 'error: --as-group: needs a user: --as\n' });
+    expect(alone).to.include({ code: 2, stderr: 'error: --as-group: name the user, too: --as <user>\n' });
   });
 
   describe('get', () => {
@@ -227,7 +227,7 @@ describe('Commands for objects [spec experience-commands]', () => {
       await expectFailure(['get', 'book/a/b'], 2, 'write TYPE/NAME');
       await expectFailure(['get', 'book', 'emma', '-A'], 2, 'leave out the name or -A');
       await expectFailure(['get', 'books', '--lables', 'a'], 2, "unknown option '--lables'");
-      await expectFailure(['get', 'book', 'emma', '-l', 'shelf=b'], 2, '-l: the objects are named');
+      await expectFailure(['get', 'book', 'emma', '-l', 'shelf=b'], 2, '-l: cannot be used together with names');
       await expectFailure(
         ['get', 'book', 'emma', '--field-selector', 'spec.pages=1'],
         2,
@@ -433,7 +433,7 @@ metadata: { name: red }
       await expectFailure(
         ['delete', 'book', 'emma', '--all'],
         2,
-        '--all: the objects are named; leave out the names or --all',
+        '--all: cannot be used together with names; leave out the names or --all',
       );
       const some = await run('delete', 'book', 'nobody', 'noone', '--dry-run');
       expect(some.code).to.equal(1);
@@ -563,7 +563,7 @@ metadata: { name: red }
     const { code, stderr } = await runCommand(['get', 'books', '--server', `http://127.0.0.1:${port}`]);
     expect(code).to.equal(1);
     expect(stderr).to.match(
-      /^error: fetch failed: .*ECONNREFUSED.*\nstart it by homeostat serve, or name its address: --server\n$/,
+      /^error: fetch failed: .*ECONNREFUSED.*\nstart the server with homeostat serve, or give its address: --server\n$/,
     );
   });
 

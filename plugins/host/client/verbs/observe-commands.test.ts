@@ -124,7 +124,7 @@ describe('Commands about controllers', () => {
   it('`runs` and `queue` name the existing controllers when they refuse an unknown controller', async () => {
     expect((await run('runs', 'bok')).stderr).to.equal('error: there is no controller "bok"; did you mean "book"?\n');
     expect((await run('queue', 'persons')).stderr).to.equal(
-      'error: there is no controller "persons"; there are test/book\n',
+      'error: there is no controller "persons"; the controllers are test/book\n',
     );
     expect((await run('runs')).code).to.equal(2);
     expect((await run('runs', 'book', '--limit', '0')).stderr).to.equal(

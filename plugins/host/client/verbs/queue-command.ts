@@ -5,7 +5,7 @@ import { findController, readControllers } from '../observed-kinds.ts';
 import { controllersTable, keysTable } from '../output/controller-screen.ts';
 import { note, print } from '../output/print.ts';
 
-/** `homeostat queue`: prints the queues of all controllers, or the keys in the queue of one. */
+/** `homeostat queue`: prints the queues of all controllers, or the keys in the queue of one controller. */
 export async function showQueues({ server, args, flags }: ClientCommand): Promise<void> {
   const [name, ...more] = args;
   const output = textFlag(flags, 'output') ?? 'table';

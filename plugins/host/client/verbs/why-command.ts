@@ -20,7 +20,8 @@ export async function explainWhy(command: ClientCommand): Promise<void> {
   if (output !== 'text' && output !== 'json') throw new CommandError(`-o: must be text or json, not "${output}"`, 2);
   const { path } = await readTarget(command);
   const explanation: unknown = await command.server.send('GET', `${path}/explanation`);
-  if (!isExplanation(explanation)) throw new Error('the server sent no Explanation: is it older than this command?');
+  if (!isExplanation(explanation))
+    throw new Error('the server sent no Explanation: is the server older than this command?');
   if (output === 'json') return print(`${JSON.stringify(explanation, undefined, 4)}\n`);
   await print(explanationText(explanation, await lastRuns(command, explanation), Date.now()));
 }
@@ -92,7 +93,7 @@ function section(title: string, rows: readonly (readonly string[])[]): string {
 function controllerText({ running, paused, key }: Explanation['controllers'][number], nowMs: number): string {
   if (!running) return 'does not run';
   if (paused) return 'is paused for this object';
-  if (key === undefined) return 'has no work for it';
+  if (key === undefined) return 'has no work for this object';
   const attempts = key.attempts === 0 ? '' : `, ${key.attempts} failed ${key.attempts === 1 ? 'attempt' : 'attempts'}`;
   const next = key.nextTime === undefined ? '' : `, next ${untilTime(key.nextTime, nowMs)}`;
   return `${key.state}${attempts}${next}`;

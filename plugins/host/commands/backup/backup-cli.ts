@@ -14,7 +14,7 @@ export function addBackup(program: Command, environment: Environment, done: (exi
       'number of backups to keep; each has the time in its name, and older ones are removed (default with --every: 24)',
     )
     .option('--force', 'overwrite the file')
-    .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
+    .option('--server <url>', 'running server (default: the server in data/admin.kubeconfig)')
     .option(
       '--token <secret>',
       'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',

@@ -143,7 +143,7 @@ describe('homeostat backup [spec experience-backup]', () => {
     [['--to', 'x', '--every', '10s'], '--every: must be a time from 1m to 7d, such as 30m, 1h or 1d, not "10s"'],
     [['--to', 'x', '--every', '8d'], 'not "8d"'],
     [['--to', 'x', '--keep', '0'], '--keep: must be a whole number from 1 to 10000, not "0"'],
-    [['--to', 'x', '--keep', '2', '--force'], '--force: is for one backup'],
+    [['--to', 'x', '--keep', '2', '--force'], '--force: is for a single backup'],
   ] as const)
     it(`exits with 2 for: ${args.join(' ')}`, async () => {
       const { code, stderr } = await runCommand(['backup', ...args]);

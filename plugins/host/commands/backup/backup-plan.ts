@@ -33,7 +33,7 @@ export function readBackupPlan(flags: Readonly<Record<string, unknown>>): Backup
   const keep = readKeep(textFlag(flags, 'keep')) ?? (everyMs === undefined ? undefined : defaultKeep);
   const force = flags['force'] === true;
   if (force && keep !== undefined)
-    throw new ConfigError('--force: is for one backup; with --every or --keep, each has a name of its own');
+    throw new ConfigError('--force: is for a single backup; with --every or --keep, each backup has its own name');
   return { to, everyMs, keep, force };
 }
 

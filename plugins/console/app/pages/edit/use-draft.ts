@@ -66,5 +66,5 @@ function merged(draft: LeftDraft, stored: JsonObject, writer: string): LeftDraft
   const { draft: value, conflicts, taken } = rebase(draft.value, draft.base, stored);
   const next = { ...draft, base: stored, conflicts: [...draft.conflicts, ...conflicts] };
   if (taken.length === 0) return next;
-  return { ...withValue(next, value), note: `Merged what ${writer} changed: ${taken.map(formatPath).join(', ')}` };
+  return { ...withValue(next, value), note: `Merged the changes of ${writer}: ${taken.map(formatPath).join(', ')}` };
 }

@@ -54,7 +54,7 @@ export function PluginPage() {
   if (page === undefined)
     return (
       <div class="page">
-        <PageHead title="The plugin has no such page" />
+        <PageHead title="The plugin has no page of this name" />
         <p>
           Perhaps it is not running: look at <a href="#/plugins">the plugins</a>.
         </p>

@@ -21,7 +21,7 @@ export const deletion: BulkAction = {
   done: 'deleted',
   permission: 'delete',
   isDangerous: true,
-  note: 'Objects with finalizers stay until their controllers have cleaned up.',
+  note: 'Objects with finalizers stay until controllers have removed these finalizers.',
   callFor: ({ uid }) => ({
     method: 'DELETE',
     body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } },
@@ -67,4 +67,4 @@ export const resuming: BulkAction = patching(
 );
 
 export const labelling = (labels: Patched): BulkAction =>
-  patching({ verb: 'Label', done: 'labelled', note: 'Other labels of the objects stay.' }, { labels });
+  patching({ verb: 'Label', done: 'labelled', note: 'Other labels of the objects stay unchanged.' }, { labels });

@@ -145,9 +145,9 @@ function Progress({ action: { verb }, step, results, count }: ProgressProps) {
   const done = formatCount(results.length);
   const refused = results.filter(({ problem }) => problem !== undefined).length;
   const texts: Readonly<Record<Step, string>> = {
-    trying: `Trying without changing anything: ${done} of ${formatCount(count)}…`,
-    tried: `The server would ${verb.toLowerCase()} ${formatCount(results.length - refused)}, and refuses ${formatCount(refused)}.`,
-    doing: `${verb}: ${done} are done…`,
+    trying: `Dry run of ${done} of ${formatCount(count)} objects…`,
+    tried: `The server would ${verb.toLowerCase()} ${formatCount(results.length - refused)}, and refuse ${formatCount(refused)}.`,
+    doing: `${verb}: ${done} of ${formatCount(count)} objects are done…`,
   };
   return <p role="status">{texts[step]}</p>;
 }

@@ -68,7 +68,7 @@ function Status({ rows, visible, view }: StatusProps) {
         </span>
       )}
       {isRelisted ? (
-        <span title="The server no longer had the changes since the connection was lost.">
+        <span title="The list was read again, because the server no longer had all missed changes.">
           <Badge tone="quiet">read again</Badge>
         </span>
       ) : null}

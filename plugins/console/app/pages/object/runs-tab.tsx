@@ -65,7 +65,7 @@ export function RunsTab({ place, object }: Props) {
       <Actions place={place} object={object} />
       {state.kind === 'refused' ? <Failure failure={state.failure} /> : null}
       {runs !== undefined && own.length === 0 ? (
-        <Empty title="No run of a controller is recorded">
+        <Empty title="No controller run is recorded for this object">
           Runs are kept for a while. “Reconcile now” starts one, if a controller follows this kind.
         </Empty>
       ) : null}
