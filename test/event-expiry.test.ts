@@ -74,7 +74,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names(events)).length === 0);
   });
 
-  it('live for an hour after their write, even when their time is in the past or in the far future', async () => {
+  it('are deleted an hour after their write if their lastTimestamp is in the past or in the far future', async () => {
     await create('late', { lastTimestamp: minutesFromNow(-600) });
     await create('ahead', { lastTimestamp: minutesFromNow(600) });
     await clock.advance(59 * minuteMs);

@@ -85,7 +85,7 @@ interface ApiResource {
   readonly verbs: readonly string[];
 }
 
-/** Returns the requests for a kind or a subresource, one for each verb. They store and delete nothing. */
+/** Returns the requests for a kind or a subresource, one for each verb. The requests store and delete nothing. */
 function requestsFor(base: string, group: string, { name, namespaced, verbs }: ApiResource): readonly Asked[] {
   const [plural = '', subresource] = name.split('/');
   const collection = `${base}${namespaced ? '/namespaces/default' : ''}/${plural}`;
@@ -198,7 +198,7 @@ describe('every route of the server', () => {
   }
 
   for (const [name, asked] of Object.entries(pages)) {
-    for (const each of asked) it(`${each.path}, of ${name}, needs its permission`, () => ask(each));
+    for (const each of asked) it(`${each.path}, of ${name}, requires a permission`, () => ask(each));
   }
 
   it('of a kind needs the permission for the verb of each request, for all kinds in discovery [slow]', async () => {
@@ -256,7 +256,7 @@ describe('every route of the server', () => {
       expect((await server.get(path)).status, path).to.equal(401);
   });
 
-  it('is refused with the same status as a path that does not exist', async () => {
+  it('is not revealed: a path that does not exist also returns 403 to a user without permissions', async () => {
     for (const path of ['/nowhere', '/apis/none.example.com/v1/things', '/debug/none', '/plugins/none/assets/x']) {
       const { status, body } = await server.get(path, nobody);
       expect(status, path).to.equal(403);

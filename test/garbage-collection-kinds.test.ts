@@ -116,7 +116,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await fresh.stop();
   });
 
-  it('an owner whose kind is no longer served keeps its dependents, even if their other owners are gone', async () => {
+  it('an owner whose kind is no longer served keeps its dependents, even if their other owners are deleted', async () => {
     const [owner, other] = [
       await server.create(machines, newMachine('owner')),
       await server.create(lettersIn('one'), newLetter('other')),
@@ -170,7 +170,7 @@ describe('the policy of a deletion for dependents', () => {
   const sent = (options: RequestOptions) => async (path: string) => server.delete(path, options);
   const asked = (query: string) => async (path: string) => server.delete(`${path}?${query}`);
 
-  it('may be in JSON, in YAML, in the query, and in the older form orphanDependents', async () => {
+  it('may be sent in JSON, in YAML, in the query, or as the older option orphanDependents', async () => {
     const foreground = [['hold', 'foregroundDeletion'], 'gone'];
     const orphan = [['hold', 'orphan'], 'orphaned'];
     const background = [['hold'], 'owned'];
@@ -218,7 +218,7 @@ describe('the policy of a deletion for dependents', () => {
     await server.delete(machines);
   });
 
-  it('has no effect in a dry run, but is in its response', async () => {
+  it('has no effect in a dry run, but the response has the finalizer of the policy', async () => {
     const made = await server.create(machines, newMachine('kept'));
     const answer = await server.delete(`${machines}/kept?dryRun=All&propagationPolicy=Foreground`);
     expect(answer.body.metadata.finalizers).to.deep.equal(['foregroundDeletion']);

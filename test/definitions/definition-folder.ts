@@ -24,7 +24,7 @@ export interface DefinitionReport {
   readonly accepted: number;
   /** The messages with which the server refused objects. */
   readonly refused: readonly string[];
-  /** True when the server refused a spec that is not an object; undefined when the schema has no spec of type object. */
+  /** True when the server refused a spec that is not an object; undefined if the schema has no spec of type object. */
   readonly refusesWrong: boolean | undefined;
   readonly longestStallMs: number;
 }
