@@ -227,7 +227,7 @@ describe('leader election', () => {
       expect((await server.get(`${persons}/eve`)).body.spec).not.to.have.property('age');
     });
 
-    it('a header without a valid term is refused with 400', async () => {
+    it('a header that is not a valid term of a Lease is refused with 400', async () => {
       const uid = header.split('/')[2] ?? '';
       const wrong = [
         '',

@@ -276,7 +276,7 @@ describe("a model's own validation", () => {
     });
   }
 
-  it('may return null or an empty list for no violations; of many violations, only the first hundred are reported, shortened', async () => {
+  it('may return null or an empty list; of 150 violations, the response has the first 100, shortened', async () => {
     for (const kind of ['Null', 'Empty', 'Many']) {
       const answer = await server.post(`/apis/${apiVersion}/${kind.toLowerCase()}s`, {
         apiVersion,
@@ -290,7 +290,7 @@ describe("a model's own validation", () => {
     }
   });
 
-  it('is a static method in the class form, called on its class', async () => {
+  it('is a static method of a model class, and is called with the class as `this`', async () => {
     const room = { apiVersion, kind: 'Room', metadata: { name: 'r' }, spec: { beds: 2, guests: 5 } };
     expectRefusal(await server.post(rooms, room), {
       reason: 'Invalid',
