@@ -197,7 +197,7 @@ describe('encryption of the database', function () {
     });
   });
 
-  it('returns 500 with the name of a missing key for each request to an encrypted object, and does not change it [slow]', async () => {
+  it('returns 500 with the name of the key for reads and writes of an object whose key is missing [slow]', async () => {
     const one = await writeEncryptionConfig(file('one.yaml'), ['one']);
     const two = await writeEncryptionConfig(file('two.yaml'), ['two']);
     const server = await start({ encryptionConfig: one });

@@ -170,7 +170,7 @@ describe('errors: history', () => {
 
     after(() => rm(folder, { recursive: true }));
 
-    it('does not make a kind ready whose unique index has duplicates, and keeps the server running [slow]', async () => {
+    it('rejects whenReady for a kind whose unique index has duplicates, and keeps the server running [slow]', async () => {
       const database = `sqlite:${join(folder, 'broken.db')}`;
       const first = await TestServer.start({ database });
       for (const name of ['ann', 'bob']) await first.create(persons, person(name, { nick: 'same' }));

@@ -22,7 +22,7 @@ interface Asked {
 
 /** Requests to pages, by the middleware of the server that handles them. A new middleware must be added here. */
 const pages: Readonly<Record<string, readonly Asked[]>> = {
-  // These middlewares do not respond to requests themselves, or run before the authorization.
+  // Each of these middlewares either does not respond to requests itself, or runs before the authorization.
   aroundRequests: [],
   guardRequests: [],
   pageHeaders: [],

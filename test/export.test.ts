@@ -122,8 +122,8 @@ describe('an export of a server', () => {
     }
     let stopped = false;
     const ages = new Array<number>(400).fill(0);
-    // The second object of a pair is written after the first one is acknowledged. So its number is equal to that of the
-    // first, or one lower.
+    // The writer changes the second object of a pair after the write of the first object is acknowledged. So the age in
+    // the second object is equal to the age in the first object, or one lower.
     const writers = [0, 1, 2, 3].map(async (writer) => {
       for (let turn = writer; !stopped; turn += 4) {
         const at = (turn * 17) % 400;

@@ -68,7 +68,7 @@ describe('garbage collection across namespaces and kinds', () => {
     for (const namespace of ['one', 'two']) await remove(`${lettersIn(namespace)}/owner`, 'Background');
   });
 
-  it('a cluster-scoped object is never collected because of an owner in a namespace, and its owner does not wait for it', async () => {
+  it('a cluster-scoped object with an owner in a namespace is never collected, and the owner does not wait for it', async () => {
     const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
     const other = (await server.create(machines, newMachine('other'))) as Owner;
     await server.create(machines, ownedBy(owner, newMachine('kept')));

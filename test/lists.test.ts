@@ -24,7 +24,7 @@ function envelopeOf({ body }: Answer): Record<string, unknown> {
 describe('lists', () => {
   let server: TestServer;
   let clock: FakeClock;
-  /** The revision of the last person. */
+  /** The resourceVersion of the person that was created last. */
   let newest: string;
 
   before(async () => {
@@ -358,7 +358,7 @@ describe('lists', () => {
   describe('resourceVersion', () => {
     const path = namespaced('revisions');
 
-    it('returns the list at the given revision with resourceVersionMatch=Exact, and the present list with NotOlderThan or without resourceVersionMatch', async () => {
+    it('returns the list at the given revision with resourceVersionMatch=Exact, and the present list with NotOlderThan', async () => {
       await server.create(path, newLetter('one', { weight: 1 }));
       await server.create(path, newLetter('two', { weight: 2 }));
       const past = await list('sort=name', path);

@@ -53,7 +53,7 @@ const probe = new EventLoopProbe();
 const server = await startApiServer({
   database,
   port: 0,
-  // The history is short, because the tests would count its memory as growth.
+  // The history is short, because the tests would count the memory of a long history as growth.
   retention: { minAgeMs: 0, minChanges: 100, maxBytes: historyBytes },
 });
 const models: readonly ModelDescriptor[] = [letter, machine, thing];

@@ -126,7 +126,7 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(await kubectl.succeeds('apply', '-f', path)).to.equal(`${crd} unchanged\n`);
       });
 
-      it('gives its objects defaults, and its table the columns', async () => {
+      it('gives its objects defaults, and kubectl get prints its columns', async () => {
         const good = await objectFile('good', valid.spec);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good created\n`);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good unchanged\n`);

@@ -31,8 +31,8 @@ const deviations: Readonly<Record<string, string>> = {
 };
 
 /**
- * Commands that are not compared, and after which the next command is not compared either: the recorded server had no
- * garbage collector, so it kept dependents.
+ * The test compares neither these commands nor the command after each of them: the recorded server had no garbage
+ * collector, so it kept dependents.
  */
 const notCompared = ['kubectl delete person bob --cascade=orphan', 'kubectl delete person bob --cascade=foreground'];
 
