@@ -37,7 +37,7 @@ function expectServed(report: DefinitionReport): void {
 }
 
 describe('a folder of definitions [slow]', () => {
-  it('in this repository is served: each kind accepts the objects in the folder and a sample, and refuses a wrong spec [spec operators-definitions]', async () => {
+  it('test/crds: each kind is served, accepts the objects in the folder and a sample, and refuses a wrong spec [spec operators-definitions]', async () => {
     const reports = await reportsOf(fileURLToPath(new URL('../crds', import.meta.url)));
     expect(reports.length).to.be.at.least(4);
     for (const report of reports) {

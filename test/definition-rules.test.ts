@@ -173,7 +173,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
       `${rule}.rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`,
     ],
   ];
-  it('with a mistake make the server refuse the definition, with the path of the rule [spec operators-rule-checked]', async () => {
+  it('are refused with their path when they have a mistake [spec operators-rule-checked]', async () => {
     for (const [what, broken, fields, message] of refusals) {
       const { status, body } = await server.post(definitions, withRules([broken], fields));
       expect([what, status, messages(body)[0]]).to.deep.equal([what, 422, message]);

@@ -308,7 +308,7 @@ describe('errors: limits', () => {
       });
     }
 
-    it('accepts writes from its own pages, and sends no CORS headers to other origins', async () => {
+    it('accepts writes from pages of the server, and sends no CORS headers to other origins', async () => {
       const own = await server.post(persons, person('own'), { headers: { origin: `http://127.0.0.1:${server.port}` } });
       expect(own.status).to.equal(201);
       const read = await server.get(persons, { origin: 'https://evil.example.com' });
@@ -316,7 +316,7 @@ describe('errors: limits', () => {
     });
   });
 
-  it('continues to serve requests after all these refusals', async () => {
+  it('continues to serve requests after the refusals of the tests above', async () => {
     expectRefusal(await server.post(persons, '{'), badRequest);
     expect((await server.get('/livez')).text).to.equal('ok');
   });

@@ -85,7 +85,7 @@ describe('errors and warnings of plugins', () => {
   });
 
   for (const name of Object.keys(unwritable)) {
-    it(`that cannot be turned into a Status are logged, and the response is a 500 with a Status: ${name}`, async () => {
+    it(`are logged, and the response is a 500, when they cannot be turned into a Status: ${name}`, async () => {
       const created = { apiVersion: 'traps.example.com/v1', kind: 'Trap', metadata: { name } };
       for (const answer of [await server.get(`${base}/errors/${name}`), await server.post(traps, created)]) {
         expectRefusal(answer, { reason: 'InternalError' });

@@ -201,7 +201,7 @@ describe('every route of the server', () => {
     for (const each of asked) it(`${each.path}, of ${name}, requires a permission`, () => ask(each));
   }
 
-  it('of a kind needs the permission for the verb of each request, for all kinds in discovery [slow]', async () => {
+  it('requires the permission for the verb of the request, for all kinds in discovery [slow]', async () => {
     const { body } = await server.get('/apis', { authorization });
     const groups = body.groups as readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
     const versions = groups.flatMap((each) => each.versions.map(({ groupVersion }) => groupVersion));
@@ -222,7 +222,7 @@ describe('every route of the server', () => {
     for (const each of others!) await ask(each);
   });
 
-  it('of a plugin needs the permission for its path, or for the resource that it names', async () => {
+  it('requires, for a route of a plugin, the permission for its path or for the resource that the route names', async () => {
     const routes = server.api.endpoints.routes();
     expect(routes).to.have.length(3);
     for (const { method, path } of routes) {

@@ -182,7 +182,7 @@ describe('People who log in', () => {
     expect((await logIn('ada', 'wrong', from('192.0.2.1'))).status).to.equal(429);
   });
 
-  it('are not locked out at their address after a restart while they have a session from it [slow]', async () => {
+  it('are not locked out after a restart of the server at an address from which they have a session [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const options = {
       database: `sqlite:${join(folder, 'h.db')}`,

@@ -60,7 +60,7 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(`${namespaces}?fieldSelector=status.phase=Active`)).body.total).to.be.above(1);
   });
 
-  it('that do not exist have no objects: 404 for an object, an empty list, 404 for a creation', async () => {
+  it('return 404 for a GET or POST of an object, and an empty list, when they do not exist', async () => {
     for (const name of ['nowhere', 'Not_Valid']) {
       const object = await server.get(`${lettersIn(name)}/hello`);
       expectRefusal(object, { reason: 'NotFound', message: 'letters.people.example.com "hello" not found' });

@@ -272,7 +272,7 @@ describe('objects: metadata', () => {
   });
 
   describe('deletion', () => {
-    it('of an object without finalizers removes it at once, and returns a Status with name, group, kind and uid [spec 3-finalizers, 3-transitions, 4.1-delete]', async () => {
+    it('removes an object without finalizers at once, and returns a Status with name, group, kind and uid [spec 3-finalizers, 3-transitions, 4.1-delete]', async () => {
       const { uid } = (await server.get(ann)).body.metadata;
       const { status, body } = await server.delete(ann);
       expect(status).to.equal(200);
@@ -286,7 +286,7 @@ describe('objects: metadata', () => {
       expect((await server.get(ann)).status).to.equal(404);
     });
 
-    it('of an object with finalizers sets deletionTimestamp; the object stays until its last finalizer is removed [spec 2.3-deletion-timestamp, 2.3-finalizers, 3-declared-deleted, 3-finalizers, 3-transitions]', async () => {
+    it('sets deletionTimestamp on an object with finalizers, which stays until its last finalizer is removed [spec 2.3-deletion-timestamp, 2.3-finalizers, 3-declared-deleted, 3-finalizers, 3-transitions]', async () => {
       await server.patch(ann, { metadata: { finalizers: ['a.b/one', 'a.b/two'] } });
       const watch = await follow();
       const marked = await server.delete(ann);
@@ -328,7 +328,7 @@ describe('objects: metadata', () => {
       await server.patch(ann, { metadata: { finalizers: [] } });
     });
 
-    it('of a collection deletes the selected objects, and returns their list', async () => {
+    it('deletes the selected objects of a collection, and returns their list', async () => {
       await server.create(persons, person('red', {}, { labels: { team: 'red' } }));
       await server.create(persons, person('held', {}, { labels: { team: 'red' }, finalizers: ['a.b/c'] }));
       const { status, body } = await server.delete(`${persons}?labelSelector=team=red`);
@@ -343,7 +343,7 @@ describe('objects: metadata', () => {
       await server.patch(`${persons}/held`, { metadata: { finalizers: null } });
     });
 
-    it('of a collection deletes all objects, even if they are more than the writes that may wait at the same time [slow]', async () => {
+    it('deletes all objects of a collection, even if they are more than the writes that may wait at once [slow]', async () => {
       // 10,000 writes may wait, in addition to those that are being committed.
       const creations = 12_000;
       for (let from = 0; from < creations; from += 2000) {

@@ -268,7 +268,7 @@ describe('objects: writes', () => {
       expect(body.metadata.labels).to.deep.equal({ a: 'b' });
     });
 
-    it('of the strategic type without directives are merged by RFC 7396', async () => {
+    it('are merged by RFC 7396 when they are strategic merge patches without directives', async () => {
       const type = 'application/strategic-merge-patch+json';
       const { status, body } = await server.patch(ann, { spec: { age: 5, tags: ['z'] } }, { type });
       expect([status, body.spec.age, body.spec.tags]).to.deep.equal([200, 5, ['z']]);

@@ -86,7 +86,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(stderr).to.contain('namespaces "nowhere" not found');
   });
 
-  it('delete deletes a namespace with its objects, and wait --for=delete ends afterwards [compat namespaces, wait]', async () => {
+  it('delete ns removes a namespace with its objects, and wait --for=delete ends afterwards [compat namespaces, wait]', async () => {
     const path = `${letters.replace('letters', 'namespaces/post/letters')}/hello`;
     await kubectl.server.patch(path, { metadata: { finalizers: ['example.com/wait'] } });
     expect(await kubectl.succeeds('delete', 'ns', 'post', '--wait=false')).to.equal('namespace "post" deleted\n');
