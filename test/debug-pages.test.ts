@@ -190,7 +190,7 @@ describe('/debug/controllers', () => {
     expect(logged.join('\n')).to.include('refused').and.not.include(planted);
   });
 
-  it('shows 500 keys, or the number in ?limit, and the total number of keys', async () => {
+  it('shows at most 500 keys, or at most ?limit keys, and the total number of keys', async () => {
     server = await startTestServer({
       models: [machine],
       controllers: [controller(machine, { reconcile: () => ({ after: '1h' }) })],
@@ -229,7 +229,7 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers/plugin-2/same')).body.gvk).to.equal('people.example.com/v1alpha1/Machine');
   });
 
-  it('returns 404 for an absent page, and 405 for other methods than reads', async () => {
+  it('returns 404 for a page that does not exist, and 405 for POST, PUT and DELETE', async () => {
     server = await startTestServer({ models: [Person], controllers: [persons] });
     for (const path of [
       '/debug',
@@ -251,7 +251,7 @@ describe('/debug/controllers', () => {
     }
   });
 
-  it('requires the token', async () => {
+  it('returns 401 for a request without the token', async () => {
     server = await startTestServer({ token: 'x'.repeat(20), models: [Person], controllers: [persons] });
     expect((await get('/debug/controllers')).status).to.equal(401);
     expect((await get('/debug/controllers/person')).status).to.equal(401);
@@ -259,7 +259,7 @@ describe('/debug/controllers', () => {
 });
 
 describe('/debug/extensions', () => {
-  it('lists each extension point with the plugin of each contribution', async () => {
+  it('lists each extension point with the plugins that contribute to it', async () => {
     const point = defineExtensionPoint<object>('plugin-1/parts');
     const server = await startTestServer({
       token: 'x'.repeat(20),
@@ -283,7 +283,7 @@ describe('/debug/extensions', () => {
 });
 
 describe('pages at /debug', () => {
-  it('show at most 10,000 items', async () => {
+  it('show at most 10,000 items, even if ?limit is larger', async () => {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     server.addDebugPage({ name: 'limits', index: () => ({}), item: (_name, limit) => ({ limit }) });
     const shown = async (query: string): Promise<unknown> =>

@@ -54,8 +54,8 @@ describe('The ServiceAccount "default"', () => {
   });
 });
 
-describe('The ServiceAccount "default" of two replicas', () => {
-  itOnShared('is created only once, and keeps its uid after a restart', async (database) => {
+describe('The ServiceAccount "default" on two replicas', () => {
+  itOnShared('is created only once in each namespace, and keeps its uid after a restart', async (database) => {
     const start = async (): Promise<TestServer> => TestServer.start({ database });
     let running: readonly TestServer[] = [];
     try {

@@ -13,7 +13,7 @@ import { readDocuments } from './definitions/read-documents.ts';
 /** The maximum time for which a definition may block the event loop. */
 const maxStallMs = 50;
 
-/** A folder of definitions outside of the repository, for example those of known projects. */
+/** A folder with CustomResourceDefinitions of other projects; undefined without the environment variable. */
 const given = process.env['HOMEOSTAT_TEST_CRDS'];
 
 async function reportsOf(folder: string): Promise<readonly DefinitionReport[]> {
@@ -37,7 +37,7 @@ function expectServed(report: DefinitionReport): void {
 }
 
 describe('a folder of definitions [slow]', () => {
-  it('of this repository is served: each kind accepts its objects and a sample, and refuses a wrong object [spec operators-definitions]', async () => {
+  it('test/crds: each kind is served, accepts the objects in the folder and a sample, and refuses a wrong spec [spec operators-definitions]', async () => {
     const reports = await reportsOf(fileURLToPath(new URL('../crds', import.meta.url)));
     expect(reports.length).to.be.at.least(4);
     for (const report of reports) {
@@ -46,7 +46,7 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
-  it('is reported with thirty kinds in a file, a definition of 1.2 MB, one that is refused, and one with a YAML merge key', async () => {
+  it('yields a report for each definition: thirty in a file, one of 1.2 MB, a refused one, and one with a YAML merge key', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
     try {
       const kinds = Array.from({ length: 30 }, (_, at) => kindOf(`Part${at}`));
@@ -67,7 +67,7 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
-  it('is reported with a List, two objects of one name, a storage version that is not served, and an unreadable file', async () => {
+  it('yields reports for the items of a List, and the path and line of a file that is not valid YAML', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
     try {
       const object = {
@@ -94,7 +94,7 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
-  it('is read with octal numbers as kubectl reads them [spec operators-definitions]', async () => {
+  it('is parsed as by kubectl: an integer with a leading 0 is octal [spec operators-definitions]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
     try {
       await writeFile(
@@ -110,7 +110,7 @@ describe('a folder of definitions [slow]', () => {
   });
 
   if (given !== undefined) {
-    it(`${given} (HOMEOSTAT_TEST_CRDS): each definition is established`, async () => {
+    it(`${given} (HOMEOSTAT_TEST_CRDS): each definition becomes Established`, async () => {
       for (const report of await reportsOf(given)) {
         console.log(lineOf(report));
         expectServed(report);
@@ -119,7 +119,10 @@ describe('a folder of definitions [slow]', () => {
   }
 });
 
-/** A definition whose storage version is not served. It is so large that the test waits for its kind to be served. */
+/**
+ * A definition whose storage version is not served. A response with the definition is too long to be parsed, so
+ * {@link reportDefinitions} does not wait for the condition Established, but until the kind is served.
+ */
 const withOldStorage = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -137,7 +140,7 @@ const withOldStorage = {
   },
 };
 
-/** A definition whose versions differ in two fields. */
+/** A definition whose version v2 repeats v1 by the YAML merge key `<<`, and overrides two fields. */
 const withMergeKey = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -42,7 +42,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
 
   afterEach(() => server.stop());
 
-  it('below allOf, anyOf, oneOf and not are refused with the message of kube-apiserver', async () => {
+  it('are refused below allOf, anyOf, oneOf or not, with the message of kube-apiserver', async () => {
     const rules = [{ rule: 'true' }];
     const branches: readonly (readonly [place: string, branch: Schema])[] = [
       ['anyOf[0]', { anyOf: [{ 'x-kubernetes-validations': rules }] }],
@@ -96,7 +96,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     ]);
   });
 
-  it('accept a stored value that breaks a new rule, until the value changes [spec operators-rule-ratcheting]', async () => {
+  it('allow a stored value that breaks a new rule, and refuse a change of the value [spec operators-rule-ratcheting]', async () => {
     await establish(server, withRules([]));
     await server.create(widgets, newWidget('a', { size: 1 }));
     const { body } = await server.get(`${definitions}/widgets.shop.example.com`);
@@ -104,7 +104,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     expect(
       (await server.put(`${definitions}/widgets.shop.example.com`, { ...body, spec: changed.spec })).status,
     ).to.equal(200);
-    // The changed schema takes effect soon after the write.
+    // The changed schema takes effect shortly after the response to the PUT.
     let writes = 0;
     await eventually(async () => {
       writes += 1;
@@ -173,14 +173,14 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
       `${rule}.rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`,
     ],
   ];
-  it('with a mistake make the server refuse the definition, with the path of the rule [spec operators-rule-checked]', async () => {
+  it('are refused with their path when they have a mistake [spec operators-rule-checked]', async () => {
     for (const [what, broken, fields, message] of refusals) {
       const { status, body } = await server.post(definitions, withRules([broken], fields));
       expect([what, status, messages(body)[0]]).to.deep.equal([what, 422, message]);
     }
   });
 
-  it('cannot use oldSelf for items of a list that have no identity between two states [spec operators-rule-checked]', async () => {
+  it('cannot use oldSelf for the items of a list without keys, because the server cannot find the old item [spec operators-rule-checked]', async () => {
     const items = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > oldSelf' }] };
     const { body } = await server.post(definitions, withRules([], { list: { type: 'array', maxItems: 10, items } }));
     expect(messages(body)).to.deep.equal([

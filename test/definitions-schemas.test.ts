@@ -49,7 +49,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
   });
 
   describe('defaults below list items', () => {
-    it('are filled in only up to the maximum size of an object', async () => {
+    it('are filled in; the server returns 413 if the object then exceeds the maximum size', async () => {
       const fields = Object.fromEntries(times(60, (at) => [`d${at}`, { ...text, default: 'x'.repeat(20) }]));
       const items = { type: 'object', properties: fields };
       await serve(definitionOf({ type: 'object', properties: { list: { type: 'array', items } } }));
@@ -61,7 +61,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(many.body.message).to.contain('the defaults that the schema fills in are more than 1572864 bytes');
     });
 
-    it('that expand to more than 10,000 values are refused with their path [slow]', async () => {
+    it('that unfold into more than 10,000 values make the server refuse the definition, with their path [slow]', async () => {
       const refused = await server.post(definitions, definitionOf(unfoldingDefaults(14)));
       expect(refused.status).to.equal(422);
       expect(causeOf(refused).field).to.equal(`${place}.default`);
@@ -69,15 +69,15 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
     });
   });
 
-  describe('are Established and accept writes', () => {
-    it('with five times as many schemas as the largest known definition [slow]', async () => {
+  describe('large schemas', () => {
+    it('may have five times as many subschemas as the largest known definition [slow]', async () => {
       await serve(largeDefinition(5 * 10_505 + 100, 0));
       expect((await post({ f0: { f0: { f5: 'text' } } })).status).to.equal(201);
       expect(causeOf(await post({ f0: { f0: { f6: 'text' } } }, '?dryRun=All')).field).to.equal('spec.f0.f0.f6');
     });
 
     for (const number of [2000, 3000]) {
-      it(`with ${number} properties in one object`, async () => {
+      it(`may have ${number} properties in one object`, async () => {
         await serve(definitionOf(withProperties(number, () => text)));
         const all = Object.fromEntries(times(number, (at) => [`p${at}`, 'x']));
         expect((await post(all)).status).to.equal(201);
@@ -86,7 +86,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       });
     }
 
-    it('with an enum of 100,000 values, and a list of 50,000 items of it [slow]', async () => {
+    it('may have an enum of 100,000 values, and validate a list of 50,000 of these values [slow]', async () => {
       const values = times(100_000, (at) => `v${at}`);
       await serve(
         definitionOf({ type: 'object', properties: { list: { type: 'array', items: { ...text, enum: values } } } }),
@@ -98,7 +98,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(causeOf(refused).message).to.contain('"v99" and 99900 more');
     });
 
-    it('with hundreds of patterns, and the first object matches all patterns [slow]', async () => {
+    it('may have 300 patterns, and refuse an object that breaks one of them [slow]', async () => {
       const pattern = (at: number): string => `^[a-z]([-a-z0-9]{0,61}[a-z0-9])?-${at}$`;
       await serve(definitionOf(withProperties(300, (at) => ({ ...text, pattern: pattern(at) }))));
       const all = Object.fromEntries(times(300, (at) => [`p${at}`, `name-${at}`]));
@@ -108,7 +108,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       );
     });
 
-    it('with nested branches of oneOf, and refuse an object that matches none', async () => {
+    it('may have nested branches of oneOf, and refuse an object that matches no branch', async () => {
       let branch: Schema = { required: ['x'] };
       for (let level = 0; level < 15; level += 1)
         branch = { oneOf: [branch, { required: [`y${level}`] }, { not: { required: ['z'] } }] };
@@ -120,7 +120,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(causeOf(refused).message).to.contain('must validate one and only one schema (oneOf). Found none valid');
     });
 
-    it('but refuse an object whose validation would take too long [slow]', async () => {
+    it('refuse an object whose validation would take too long [slow]', async () => {
       const oneOf = times(1900, (at) => ({ required: [`a${at}`] }));
       const items = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, oneOf };
       const name = { ...text, pattern: '^(a|b)*a(a|b){900}$' };
@@ -134,7 +134,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
     });
   });
 
-  describe('are refused with the path that exceeds a limit:', () => {
+  describe('limits of schemas', () => {
     const pattern = (value: string): Schema => ({ type: 'object', properties: { a: { ...text, pattern: value } } });
     const refusals: readonly (readonly [name: string, schema: Schema, field: string, message: string])[] = [
       ['a pattern of 6,000 states', pattern('(abc){1200}'), '.properties[a].pattern', 'more than 5000 states'],
@@ -165,7 +165,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       ],
     ];
     for (const [name, schema, field, message] of refusals) {
-      it(name, async () => {
+      it(`refuse ${name}`, async () => {
         const refused = await server.post(definitions, definitionOf(schema));
         expect(refused.status, refused.text.slice(0, 500)).to.equal(422);
         expect(causeOf(refused).field).to.equal(`${place}${field}`);
@@ -173,12 +173,12 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       });
     }
 
-    it('a body of 10 MB (413)', async () => {
+    it('refuse a definition of 10 MB with 413', async () => {
       const refused = await server.post(definitions, largeDefinition(10_505, 900));
       expect(refused.status).to.equal(413);
     });
 
-    it('a $ref, which definitions must not have', async () => {
+    it('refuse a $ref, with its path', async () => {
       const schema = { type: 'object', properties: { a: { $ref: '#/properties/spec' } } };
       const refused = await server.post(definitions, definitionOf(schema));
       expect(causeOf(refused)).to.include({ field: `${place}.properties[a].$ref` });

@@ -25,12 +25,12 @@ const maxStallMs = 50;
 const text = { type: 'string' };
 
 /**
- * A pattern whose matching reaches a new set of states at each letter of a text that does not repeat, so that a cache
- * of states does not help.
+ * A pattern that is slow to match: each letter of a text without repetitions leads to a new set of states, so that the
+ * matcher cannot reuse cached states.
  */
 const endless = '^(a|b)*a(a|b){900}$';
 
-/** Returns letters a and b in an order that does not repeat, but is equal in each run. */
+/** Returns `count` pseudo-random letters a and b, which are the same in each run for the same seed. */
 function letters(count: number, seed = 1): string {
   const random = seededRandom(seed);
   return times(count, () => (random() < 0.5 ? 'a' : 'b')).join('');
@@ -47,7 +47,7 @@ function listOf(items: Schema): Schema {
 const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const values = times(90_000, (at) => `v${at}`);
 
-/** Large and costly definitions. Those without `spec` are refused; the others have the spec of their first object. */
+/** Large and costly definitions. `spec` is the spec of the first object; a definition without `spec` is refused. */
 const hostile: readonly (readonly [name: string, definition: object, spec?: Schema])[] = [
   ['1.2 MB and 10,505 schemas', largeDefinition(10_505, 72), { f0: { f0: { f5: 'text', f6: 1 } } }],
   ['55,000 schemas', largeDefinition(55_000, 0), { f0: { f0: { f5: 'text', f6: 1 } } }],
@@ -114,7 +114,7 @@ describe('the event loop is not blocked [slow]', () => {
     limitMs = maxStallMs * machineSlowness();
   });
 
-  describe('while it handles a definition with', () => {
+  describe('while the server handles a definition with', () => {
     let server: HostileProcess;
 
     before(async () => {
@@ -132,7 +132,7 @@ describe('the event loop is not blocked [slow]', () => {
       });
     const isEstablished = async (): Promise<boolean> => (await send('GET', `${widgets}?limit=1`)).status === 200;
 
-    /** Returns the longest stall while a definition is written and served, and its first object is written. */
+    /** Returns the longest stall in ms from the creation of a definition to the creation of its first object. */
     async function stallOf(definition: object, spec: Schema | undefined): Promise<number> {
       await server.call('takeLongestMs');
       const { status } = await send('POST', definitions, definition);

@@ -22,7 +22,7 @@ const betaSpec = {
   },
 };
 
-/** The earlier version: it has fewer rules, another default, an additional field, and no status subresource. */
+/** The version v1beta1: it has fewer rules, another default, an additional field, and no status subresource. */
 const betaVersion = widgetVersion({
   name: 'v1beta1',
   storage: false,
@@ -71,7 +71,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     ]);
   });
 
-  it('report violations of an object in the storage version as well', async () => {
+  it('refuse an object of another version that breaks the schema of the storage version', async () => {
     const { status, body } = await server.post(beta, newBeta('a', { size: 0 }));
     expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
   });
@@ -81,7 +81,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     expect((await server.get(widgets)).headers['warning']).to.equal(undefined);
   });
 
-  it('select by the selectable fields of all versions, if the stored object has them', async () => {
+  it('select by the selectable fields of all versions, and return 400 for a field that the storage version lacks', async () => {
     await server.create(beta, newBeta('a', { size: 5 }));
     for (const list of [widgets, beta])
       expect((await server.get(`${list}?fieldSelector=spec.size%3D5,spec.color%3Dgreen`)).body.total).to.equal(1);
@@ -91,7 +91,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     );
   });
 
-  it('have their own subresources in each version', async () => {
+  it('list widgets/status in the discovery of each version, even of one that does not declare the subresource', async () => {
     await server.create(widgets, newWidget('a'));
     expect((await server.patch(`${widgets}/a/status`, { status: { phase: 'Ready' } })).status).to.equal(200);
     const discovered = async (version: string): Promise<string[]> =>
@@ -122,7 +122,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     expect((await server.get(`${moved}/a`)).body.spec).to.deep.equal({ size: 3, color: 'red', port: 1 });
   });
 
-  it("allow changes of a version's schema while watches of the version continue", async () => {
+  it("allow changes of a version's schema without ending the watches of that version", async () => {
     await server.create(beta, newBeta('a', { size: 5 }));
     const watch = await server.watch(`${beta}?watch=true&resourceVersion=${await server.revision(beta)}`);
     const { color: _color, ...properties } = betaSpec.properties;

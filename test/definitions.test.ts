@@ -54,7 +54,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(created.spec).to.deep.equal({ size: 3, color: 'red' });
   });
 
-  it('prune, default and validate their objects', async () => {
+  it('prune, default and validate the objects of their kind', async () => {
     await establish(server);
     const answer = await server.post(widgets, newWidget('a', { unknown: 1, port: 'http', extra: { any: [1] } }));
     expect(answer.headers['warning']).to.equal('299 - "unknown field \\"spec.unknown\\""');
@@ -65,7 +65,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(fields).to.have.members(['spec.size', 'spec.port', 'spec.tags[1]']);
   });
 
-  it('separate status when it is a subresource, and select by selectableFields', async () => {
+  it('store status only through the subresource status, and allow field selectors for selectableFields', async () => {
     await establish(server);
     const { status } = await server.create(widgets, { ...newWidget('a'), status: { phase: 'Ready' } });
     expect(status).to.equal(undefined);
@@ -83,7 +83,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     },
   });
 
-  it('allow changes of the schema while objects exist and watches continue', async () => {
+  it('allow changes of the schema while objects exist, without ending watches', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const watch = await server.watch(`${widgets}?watch=true&resourceVersion=${await server.revision(widgets)}`);
@@ -130,7 +130,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(refused.body.details.causes[0].field).to.equal('spec.f0.f3[0].f0.f6');
   });
 
-  it('are not served while one of their names belongs to another kind; their deletion then still deletes their objects', async () => {
+  it('return 503 for their kind while another kind has one of their names; their deletion still deletes the objects', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const names = { plural: 'gadgets', kind: 'Gadget', singular: 'gadget' };
@@ -155,7 +155,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect((await server.get(widgets)).body.total).to.equal(0);
   });
 
-  it('may change their indexes and versions, which ends watches and keeps objects', async () => {
+  it('keep their objects, and end watches, when their selectable fields and versions change', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const watch = await server.watch(`${widgets}?watch=true`);
@@ -190,7 +190,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect((await server.get(widgets)).body.total).to.equal(0);
   });
 
-  it('wait for their names while another kind has them', async () => {
+  it('become Established only when no other kind has one of their names', async () => {
     await establish(server);
     const name = 'gadgets.shop.example.com';
     const names = { plural: 'gadgets', kind: 'Gadget', singular: 'widget' };
@@ -218,7 +218,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
 
   const refusals: readonly (readonly [what: string, definition: object, field: string])[] = [
     [
-      'another name than plural and group',
+      'a name that is not <plural>.<group>',
       widgetDefinition({ names: { plural: 'things', kind: 'Thing' } }),
       'metadata.name',
     ],
@@ -245,20 +245,20 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     ['no storage version', widgetDefinition({ versions: [widgetVersion({ storage: false })] }), 'spec.versions'],
     ['an unknown conversion', widgetDefinition({ conversion: { strategy: 'Other' } }), 'spec.conversion.strategy'],
     [
-      'a pattern that is too large for RE2',
+      'a pattern that RE2 does not support',
       widgetDefinition({ versions: [widgetVersion({ schema: schemaOf({ type: 'string', pattern: '(?=a)' }) })] }),
       'spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].pattern',
     ],
   ];
   for (const [what, definition, field] of refusals) {
-    it(`are refused with ${what}, with the name of the field`, async () => {
+    it(`are refused with ${what}; the refusal names the field`, async () => {
       const { status, body } = await server.post(definitions, definition);
       expect(status).to.equal(422);
       expect((body.details.causes as { field: string }[]).map((cause) => cause.field)).to.include(field);
     });
   }
 
-  it('are refused in a group of the service', async () => {
+  it('are refused in a group below the domain of the service', async () => {
     const metadata = { name: 'widgets.a.homeostat.internal' };
     const { status, body } = await server.post(definitions, {
       ...widgetDefinition({ group: 'a.homeostat.internal' }),
@@ -287,7 +287,7 @@ describe('CustomResourceDefinitions and a restart', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('are served with their objects before the server is ready', async () => {
+  it('are served with their objects as soon as the server is ready', async () => {
     await establish(server);
     await server.create(widgets, newWidget('held', {}, { finalizers: ['example.com/hold'] }));
     await restart();
@@ -295,7 +295,7 @@ describe('CustomResourceDefinitions and a restart', () => {
     expect([status, body.spec?.size]).to.deep.equal([200, 3]);
   });
 
-  it('continue a deletion of objects that the previous server did not complete', async () => {
+  it('complete a deletion of their objects that the restart interrupted', async () => {
     await server.delete(path);
     const isMarked = async (): Promise<boolean> =>
       (await server.get(`${widgets}/held`)).body.metadata?.deletionTimestamp !== undefined;

@@ -59,7 +59,7 @@ describe('the check of dependencies', () => {
     ]);
   });
 
-  it('refuses such a licence also for packages that a build bundles into ours, and for their dependencies', async () => {
+  it('also checks the licences of packages that a build bundles into our packages, and of their dependencies', async () => {
     const { code, stdout } = await check(({ packages }) => {
       for (const name of ['preact', '@marijn/find-cluster-break', 'swagger-ui-dist', 'vite', 'mocha'])
         packages[`node_modules/${name}`] = { ...packages[`node_modules/${name}`], license: 'GPL-3.0-only' };
@@ -68,7 +68,7 @@ describe('the check of dependencies', () => {
     expect(stdout.match(/^\S+/gm)).to.have.members(['preact', '@marijn/find-cluster-break', 'swagger-ui-dist']);
   });
 
-  it('refuses several versions of a package, and different ranges of a package in our packages', async () => {
+  it('refuses several versions of a package, and different version ranges for a package in our packages', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/ajv/node_modules/pg'] = { version: '1.0.0', license: 'MIT' };
       packages['apiserver'] = { ...packages['apiserver'], dependencies: { 'js-yaml': '1.0.0' } };

@@ -86,7 +86,7 @@ describe('the dependents of an object', () => {
     return garden;
   }
 
-  it('are the objects that it owns and their dependents, nearest first, each with its owner and the fields about its health', async () => {
+  it('are the owned objects and their dependents, nearest first, each with owner references and a short status', async () => {
     await plant('kew');
     const conditions = [{ type: 'Ready', status: 'False', reason: 'Dry', message: 'w'.repeat(2000), other: 'hidden' }];
     const status = { phase: 'Dry', observedGeneration: 1, secretNumber: 7, conditions };
@@ -107,7 +107,7 @@ describe('the dependents of an object', () => {
     expect(leaf?.metadata.ownerReferences[0]).to.include({ kind: 'Tree', name: 'kew-oak' });
   });
 
-  it('end at objects that own each other', async () => {
+  it('contain each object once when objects own each other in a cycle', async () => {
     const garden = await plant('loop');
     const oak = (await server.client.get(Tree, 'loop-oak')) as ApiObject;
     const patch = { metadata: { ownerReferences: [reference(oak)] } };
@@ -121,7 +121,7 @@ describe('the dependents of an object', () => {
     expect(garden.metadata.name).to.equal('loop');
   });
 
-  it('are cut off at a limit, and the response shows this', async () => {
+  it('are limited by ?limit; the response has complete: false when dependents are missing', async () => {
     await plant('large');
     const answer = await dependentsOf('large', '?limit=3');
     expect([answer.items.length, answer.complete]).to.deep.equal([3, false]);

@@ -9,12 +9,12 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (name: string): string => readFileSync(`${root}deploy/${name}`, 'utf8');
 
 describe('The files of deploy [spec experience-deploy]', () => {
-  /** Returns the help text of serve, which has all options and variables. */
+  /** Returns the help text of `homeostat serve`, which lists all options. */
   async function known(): Promise<string> {
     return (await command(['serve', '--help'])).stdout;
   }
 
-  it('use variables and options that serve has', async () => {
+  it('use only environment variables and options that homeostat serve has', async () => {
     const help = await known();
     const text = ['Containerfile', 'compose.yaml', 'homeostat.service', 'README.md'].map(read).join('\n');
     const variables = text.match(/\bHOMEOSTAT_[A-Z_]+\b/g) ?? [];
@@ -29,7 +29,7 @@ describe('The files of deploy [spec experience-deploy]', () => {
       expect(help, option).to.match(new RegExp(`^ +${option}\\b`, 'm'));
   });
 
-  it('name only folders and programs of packages that exist', () => {
+  it('name only package folders and programs that exist', () => {
     const [, folders = ''] = /for folder in (.*?);/.exec(read('Containerfile')) ?? [];
     expect(folders.split(' ')).to.include.members(['apiserver', 'plugins/host']);
     for (const folder of folders.split(' ')) expect(existsSync(`${root}${folder}/package.json`), folder).to.equal(true);
@@ -37,7 +37,7 @@ describe('The files of deploy [spec experience-deploy]', () => {
     expect(existsSync(`${root}plugins/host/bin/homeostat.js`)).to.equal(true);
   });
 
-  it('build the image from the sources only, without files that git ignores', () => {
+  it('keep .git, and the files that git ignores, out of the image', () => {
     const linesOf = (name: string): string[] =>
       readFileSync(`${root}${name}`, 'utf8')
         .split('\n')
@@ -67,7 +67,7 @@ describe('The files of deploy [spec experience-deploy]', () => {
     expect(read('homeostat.service')).to.match(/^Environment=MALLOC_MMAP_THRESHOLD_=1048576$/m);
   });
 
-  it('include a unit that systemd accepts', function () {
+  it('include a systemd unit that systemd-analyze accepts', function () {
     if (!existsSync('/usr/bin/systemd-analyze')) this.skipBecause('there is no systemd-analyze');
     const printed = execFileSync('systemd-analyze', ['verify', `${root}deploy/homeostat.service`], {
       encoding: 'utf8',

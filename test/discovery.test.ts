@@ -100,7 +100,7 @@ describe('discovery [compat discovery]', () => {
       [newest, 'v2'],
       [older, 'v2beta1'],
     ] as const) {
-      it(`is one document of ${version} when that version is first in the Accept header`, async () => {
+      it(`is one aggregated document of ${version} when that version is first in the Accept header`, async () => {
         const { status, headers, body } = await server.get('/apis', { accept });
         expect([status, headers['content-type'], headers.vary]).to.deep.equal([200, aggregated(version), 'Accept']);
         expect(body).to.include({ kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}` });
@@ -183,7 +183,7 @@ describe('discovery [compat discovery]', () => {
     ['/api', newest],
     [`/apis/${group}/v1alpha1`, '*/*'],
   ] as const) {
-    it(`responds with 304 for ${path} as ${accept.slice(0, 50)} until the served kinds change`, async () => {
+    it(`responds with 304 for ${path} as ${accept.slice(0, 50)} when the client sends the current ETag`, async () => {
       const { headers } = await server.get(path, { accept });
       const etag = headers.etag ?? '';
       const same = await server.get(path, { accept, 'if-none-match': etag });
@@ -216,14 +216,14 @@ describe('discovery [compat discovery]', () => {
     for (const path of paths) expect((await server.get(path)).status, path).to.equal(200);
   });
 
-  it('accepts trailing slashes, as Python sends them, and refuses writes', async () => {
+  it('accepts trailing slashes, which the Python client sends, and refuses POST with 405', async () => {
     for (const path of ['/api', '/apis', '/version', `/apis/${group}`, `/apis/${group}/v1`]) {
       expect((await server.get(`${path}/`)).status, path).to.equal(200);
       expectRefusal(await server.post(path, {}), { reason: 'MethodNotAllowed' });
     }
   });
 
-  it('returns a version that kubectl can parse', async () => {
+  it('returns a version that kubectl can parse at /version', async () => {
     const { body } = await server.get('/version');
     expect(body).to.include({ major: '1', minor: '32' });
     expect(body.gitVersion).to.match(/^v1\.32\.\d+(\+[0-9A-Za-z.-]+)?$/);

@@ -68,7 +68,7 @@ describe('the table of imports', () => {
     expect(Object.keys(await lintPlanted('homeostat(doors)', forbidden))).to.have.members(Object.keys(forbidden));
   });
 
-  it('refuses a folder without a row, and accepts listed imports and imports of tests [slow]', async () => {
+  it('refuses a folder without a row, and accepts listed imports and imports in test files [slow]', async () => {
     const importless = 'export const planted = true;\n';
     const reported = await lintPlanted('homeostat(doors)', {
       'apiserver/cellar/planted.ts': importing('../store/planted.ts'),
@@ -91,7 +91,7 @@ describe('the table of imports', () => {
     });
   });
 
-  it('reports folders with too many files, rows without a folder, and listed imports that no file has', async () => {
+  it('reports folders with too many files, rows without a folder, and listed imports that no file uses', async () => {
     const rows = {
       store: [],
       crowd: [],
@@ -138,7 +138,7 @@ describe('the table of imports', () => {
     });
   });
 
-  it('refuses cycles of imports between nested folders, in one parent folder or in two [slow]', async () => {
+  it('refuses cycles of imports between nested folders, within one parent folder or across two [slow]', async () => {
     const reported = await lintPlanted('homeostat(doors)', {
       [table]: tableOf({
         'low/a': ['low/b'],

@@ -44,7 +44,7 @@ describeOnShared('controllers of plugins on a shared database', (create) => {
     return eventually(() => greetingOf(client, name), { timeoutMs: 15_000, describe: `a greeting of ${name}` });
   };
 
-  it('work in one replica; when it ends, they work in another one within the duration of the Lease [slow]', async () => {
+  it('run in only one replica, and run in another replica after the first one is killed [slow]', async () => {
     const start = async (name: string): Promise<Client> => {
       const replica = await KillableServer.run(program, database.url, name);
       replicas.push(replica);
@@ -63,7 +63,7 @@ describeOnShared('controllers of plugins on a shared database', (create) => {
     expect(after.spec.holderIdentity).not.to.equal(before.spec.holderIdentity);
   });
 
-  it('become a candidate again after the loss of the Lease, and continue with the same controllers [slow]', async () => {
+  it('run again after their replica has lost and regained the Lease [slow]', async () => {
     const greeter = controller(Person, {
       name: 'greeter',
       reconcile: async ({ status }) => void (await status({ greeting: 'again' })),
@@ -90,7 +90,7 @@ describeOnShared('controllers of plugins on a shared database', (create) => {
     expect(await greets(server.client, 'hal')).to.equal('again');
   });
 
-  it('work in every replica without leader election, and also in the only replica of a database that is not shared', async () => {
+  it('run in every replica when leader election is off, and run without a Lease on a database that is not shared', async () => {
     const runs: string[] = [];
     const counting = (name: string) => controller(Person, { name: 'counter', reconcile: () => void runs.push(name) });
     for (const name of ['one', 'two']) {

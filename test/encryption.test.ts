@@ -53,7 +53,7 @@ describe('encryption of the database', function () {
     return (await Promise.all(names.map((name) => readFile(file(name), 'latin1')))).join('');
   }
 
-  /** Expects that the files of the database do not contain the secret in any form. */
+  /** Expects that the database files contain encrypted objects, but not the secret in plain text or base64. */
   async function expectNothingPlain(): Promise<void> {
     const text = await bytesOf(/^a\.db/);
     expect(text).to.include('k8s:enc:aesgcm:v1:');
@@ -72,7 +72,7 @@ describe('encryption of the database', function () {
   }
 
   describe('without a configuration', () => {
-    it('makes a key beside the database, and uses it after a restart', async () => {
+    it('creates a key file beside the database, and uses the key after a restart', async () => {
       const server = await start();
       await server.create(secrets, secret('first'));
       await server.patch(`${secrets}/first`, { stringData: { value: `${planted}-2` } });
@@ -91,7 +91,7 @@ describe('encryption of the database', function () {
       expect(await readFile(file('encryption.key'), 'utf8')).to.equal(key);
     });
 
-    it('does not start with a database whose key is missing, and does not make another key', async () => {
+    it('does not start when the key file of a database is missing, and does not create another one', async () => {
       const server = await start();
       await server.create(secrets, secret('first'));
       await stop();
@@ -103,7 +103,7 @@ describe('encryption of the database', function () {
       expect(await readdir(folder)).not.to.include('encryption.key');
     });
 
-    it('does not start when other users can read the key', async () => {
+    it('does not start when other users can read the key file', async () => {
       await start();
       await stop();
       await chmod(file('encryption.key'), 0o644);
@@ -114,7 +114,7 @@ describe('encryption of the database', function () {
   });
 
   describe('with a configuration', () => {
-    it('encrypts only the kinds that its configuration names', async () => {
+    it('encrypts only the kinds that the configuration names', async () => {
       const path = await writeEncryptionConfig(file('keys.yaml'), ['one'], ['*.people.example.com']);
       const server = await start({ encryptionConfig: path });
       await server.create(persons, person('planted-person'));
@@ -197,7 +197,7 @@ describe('encryption of the database', function () {
     });
   });
 
-  it('responds with 500 and the name of the key while a key is missing, and does not change the objects [slow]', async () => {
+  it('returns 500 with the name of the key for reads and writes of an object whose key is missing [slow]', async () => {
     const one = await writeEncryptionConfig(file('one.yaml'), ['one']);
     const two = await writeEncryptionConfig(file('two.yaml'), ['two']);
     const server = await start({ encryptionConfig: one });
@@ -236,7 +236,7 @@ describe('encryption of the database', function () {
     const old = await path('old', 'one');
     let [a, b] = [await startWith(old), await startWith(old)];
     await a.create(secrets, secret('first'));
-    // First all servers get the new key for reading. Then each of them writes with it.
+    // In the first round, both servers get the new key for reading. In the second round, they encrypt with the new key.
     for (const keys of [
       ['one', 'two'],
       ['two', 'one'],
@@ -309,7 +309,7 @@ describe('encryption of the database', function () {
     expect([cli.code, cli.stdout]).to.deep.equal([0, 'encrypted 0 objects with the first key\n']);
   });
 
-  it('encrypts objects in plain text on request, and counts objects that it cannot read [slow]', async () => {
+  it('encrypts stored plain-text objects at POST /reencrypt, and counts the objects that it cannot read [slow]', async () => {
     const plain = await writeEncryptionConfig(file('plain.yaml'), ['identity', 'one']);
     const server = await start({ encryptionConfig: plain });
     for (let n = 0; n < 250; n += 1) await server.create(secrets, secret(`s${n}`));
@@ -390,7 +390,7 @@ describe('encryption of the database', function () {
     }
   });
 
-  it('allows another server on the same database that has a copy of the key', async () => {
+  it('accepts a copy of the key file as the configuration of another server on the same database', async () => {
     await start();
     await stop();
     await copyFile(file('encryption.key'), file('keys.yaml'));

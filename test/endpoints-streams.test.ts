@@ -33,7 +33,7 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-/** Resolves when a number has not changed during fifty polls, because the producer or the reader is paused. */
+/** Resolves with the number once it has not changed during fifty polls: the producer or the reader is then paused. */
 async function standstill(count: () => number): Promise<number> {
   let last = -1;
   let polls = 0;

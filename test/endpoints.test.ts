@@ -80,7 +80,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/b`), { reason: 'NotFound' });
     });
 
-    it('do not replace generated paths: their responses do not change', async () => {
+    it('cannot replace generated paths, even with a route that matches every path', async () => {
       serve((b) => b.add(() => () => ServerResponse.ok().text('mine')));
       const whole = server.api.endpoints.forOwner('whole', { group: 'people.example.com' });
       whole.add(
@@ -112,7 +112,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(produced).to.equal(false);
     });
 
-    it('respond with 503 before they are opened, and with 404 after they are removed', async () => {
+    it('respond with 503 before they are opened, and with 404 after they are closed', async () => {
       owned.add(
         route('api.people.example.com/v1alpha1')
           .GET('/a', () => ServerResponse.ok())
@@ -127,15 +127,15 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/a`), { reason: 'NotFound' });
     });
 
-    it('accept requests only for hosts of the server, and writes only from pages of the server', async () => {
+    it('refuse writes from pages of other sites with 403', async () => {
       serve((b) => b.POST('/a', () => ServerResponse.ok()));
       const headers = { origin: 'http://evil.example.com' };
       expectRefusal(await server.post(`${base}/a`, {}, { headers }), { reason: 'Forbidden' });
     });
   });
 
-  describe('respond', () => {
-    it('with JSON, text, bytes, no body, or a Response object of fetch', async () => {
+  describe('responses', () => {
+    it('can be JSON, text, bytes, no body, or a Response object of fetch', async () => {
       serve((b) =>
         b
           .GET('/json', () => ServerResponse.ok().header('X-A', '1').json([1]))
@@ -164,7 +164,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(platform.headers).to.deep.include({ 'x-b': '2', 'set-cookie': ['a=1', 'b=2'] });
     });
 
-    it('with streams of bytes, JSON lines or events [spec 4.3-bodies]', async () => {
+    it('can be streams of bytes, JSON lines or events [spec 4.3-bodies]', async () => {
       const count = async function* produce(): AsyncGenerator<number> {
         yield* [1, 2];
       };
@@ -181,7 +181,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.get(`${base}/sse`)).text).to.equal('event: tick\nid: 1\ndata: {"n":1}\n\n');
     });
 
-    it('with lists of stored objects in the same bytes as the generated list', async () => {
+    it('can be lists of stored objects, in the same bytes as the generated list', async () => {
       await server.create(persons, person('ann', { name: 'Ann' }));
       await server.create(persons, person('bob', { name: 'Bob' }));
       serve((b) =>
@@ -207,7 +207,7 @@ describe('endpoints of plugins over HTTP', () => {
     });
   });
 
-  describe('read bodies [spec 4.3-bodies]', () => {
+  describe('request bodies [spec 4.3-bodies]', () => {
     const schema: JsonSchema = {
       type: 'object',
       required: ['name'],
@@ -215,7 +215,7 @@ describe('endpoints of plugins over HTTP', () => {
       properties: { name: { type: 'string', maxLength: 5 }, age: { type: 'integer', minimum: 0 } },
     };
 
-    it('as JSON, and refuse a body that breaks a schema with 422 and every wrong field', async () => {
+    it('are parsed as JSON; a body that breaks the schema gets 422 with every wrong field', async () => {
       serve((b) => b.POST('/a', async (request) => ServerResponse.ok().json(await request.json(schema))));
       expect((await server.post(`${base}/a`, { name: 'Ann' })).body).to.deep.equal({ name: 'Ann' });
       expectRefusal(await server.post(`${base}/a`, '{"name":"a","name":"b"}'), { reason: 'BadRequest' });
@@ -234,7 +234,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(errors()).to.deep.equal([]);
     });
 
-    it('as decompressed text or bytes, several times, and refuse bodies that are too large', async () => {
+    it('can be read several times as decompressed text or bytes; a body that is too large gets 413', async () => {
       serve((b) =>
         b.POST('/a', async (request) => {
           const bytes = await request.bytes();
@@ -250,7 +250,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.post(`${base}/a`, gzipSync(Buffer.alloc(4 * 1024 * 1024)), { headers }), large);
     });
 
-    it('line by line, with errors that name the wrong line', async () => {
+    it('can be read line by line; an error names the wrong line', async () => {
       serve((b) =>
         b
           .POST('/sum', async (request) => {
@@ -270,7 +270,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.post(`${base}/echo`, '{"a":1}\n[]\n')).text).to.equal('{"a":1}\n[]\n');
     });
 
-    it('as a stream, only once; an unread rest does not block the connection [slow]', async () => {
+    it('can be read as a stream only once; an unread rest does not block the connection [slow]', async () => {
       serve((b) =>
         b
           .POST('/first', async (request) => {
@@ -300,8 +300,8 @@ describe('endpoints of plugins over HTTP', () => {
     });
   });
 
-  describe('fail', () => {
-    it('with the Status of a thrown ApiError, even if the ApiError is from another copy of the package', async () => {
+  describe('that fail', () => {
+    it('return the Status of a thrown ApiError, even if the ApiError is from another copy of the package', async () => {
       const foreign = (fields: object): Error => Object.assign(new Error('foreign'), { name: 'ApiError', ...fields });
       serve((b) =>
         b
@@ -327,7 +327,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/evil`), { reason: 'Gone' });
     });
 
-    it('with a 500 without details for any other thrown error, and write a log line with plugin and route', async () => {
+    it('return 500 without details for any other thrown error, and log it with plugin and route', async () => {
       const circle: Record<string, unknown> = {};
       circle['self'] = circle;
       serve((b) =>
@@ -362,7 +362,7 @@ describe('endpoints of plugins over HTTP', () => {
       }
     });
 
-    it('by closing the connection after the response has begun, and write a log line', async () => {
+    it('close the connection if the response has already begun, and write a log line', async () => {
       serve((b) =>
         b.GET('/broken', () =>
           ServerResponse.ok().stream(
@@ -380,7 +380,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.get(persons)).status).to.equal(200);
     });
 
-    it('with 504 after the deadline, when the signal aborts; a later response is dropped', async () => {
+    it('return 504 after the deadline, abort the signal of the request, and drop a later response', async () => {
       let signal: AbortSignal | undefined;
       let answer = (_response: ServerResponse): void => undefined;
       let cancelled = false;
@@ -409,8 +409,8 @@ describe('endpoints of plugins over HTTP', () => {
     });
   });
 
-  describe('end', () => {
-    it('a handler and a stream when their client closes the connection, without a log line', async () => {
+  describe('that are interrupted', () => {
+    it('abort the handler or the stream when the client closes the connection, without logging an error', async () => {
       const seen: string[] = [];
       const until = async (signal: AbortSignal): Promise<unknown> => once(signal, 'abort');
       serve((b) =>
@@ -449,7 +449,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(errors()).to.deep.equal([]);
     });
 
-    it('requests when the plugin stops: handlers get 503, streams break, and event streams end', async () => {
+    it('return 503 from handlers, break streams, and end event streams, when the plugin stops', async () => {
       let begun = 0;
       const endless = async function* produce(): AsyncGenerator<string> {
         begun += 1;
@@ -494,7 +494,7 @@ describe('a server that stops', () => {
     owned.add(
       route('api.example.com/v1')
         .GET('/sse', () => ServerResponse.ok().sse(events()))
-        // The path is longer than any generated path, because the server checks generated paths earlier.
+        // The path is longer than any generated path, because the server handles generated paths before endpoints.
         .GET('/a/path/of/its/own', async () => {
           begun += 1;
           return new Promise((resolve) => (answer = resolve));

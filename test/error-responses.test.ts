@@ -10,7 +10,7 @@ describe('a request target that is not a valid URL', () => {
 
   after(() => server.stop());
 
-  it('gets a 400 with a Status', async () => {
+  it('gets a Status in JSON, and the header audit-id', async () => {
     const answer = await server.raw('GET http://[::1 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n');
     const [head = '', body = ''] = answer.split('\r\n\r\n');
     expect(head)

@@ -8,7 +8,7 @@ import type { RequestOptions } from './support/servers/test-server.ts';
 
 interface Case extends Refusal {
   readonly claim: string;
-  /** Default: POST to the collection. */
+  /** The default is POST. */
   readonly method?: string;
   readonly path?: string;
   readonly body?: unknown;
@@ -295,7 +295,7 @@ describe('errors: bodies', () => {
     await createNamespaces(server.api.client, ['here']);
   });
 
-  // Each case starts with only its own object, independent of the earlier cases.
+  // Each case starts with ann as the only person, independent of the earlier cases.
   beforeEach(async () => {
     await server.delete(persons);
     await server.create(persons, person('ann'));
@@ -329,7 +329,7 @@ describe('errors: bodies', () => {
     expect(body.message).to.match(/line 2|position 1[0-9]|character 1[0-9]/i);
   });
 
-  it('refuses deeply nested JSON and YAML before parsing them completely', async () => {
+  it('refuses deeply nested JSON and YAML with 400', async () => {
     const json = `{${head},"metadata":{"name":"deep"},"spec":{"name":"D","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
     expectRefusal(await leavesNoTrace(server, () => server.post(persons, json)), {
       ...badRequest,
@@ -355,7 +355,7 @@ describe('errors: bodies', () => {
   });
 
   for (const key of ['__proto__', 'constructor', 'prototype', 'toString']) {
-    it(`treats ${key} as an ordinary field, without prototype pollution`, async () => {
+    it(`does not pollute prototypes with the field ${key}, and does not store the field`, async () => {
       const body = `{${head},"metadata":{"name":"polluter"},"spec":{"name":"P","${key}":{"polluted":"yes"}},"${key}":{"polluted":"yes"}}`;
       const created = await server.post(persons, body);
       expect(Object.getOwnPropertyNames(Object.prototype)).to.not.include('polluted');

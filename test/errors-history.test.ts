@@ -38,7 +38,7 @@ describe('errors: history', () => {
       expect(events[0]?.object.message).to.match(/^too old resource version: 2 \(\d+\)$/);
     });
 
-    it('is not the result of a watch from a revision in the history', async () => {
+    it('does not end a watch from a revision that is still in the history', async () => {
       const revision = await server.revision(persons);
       await passCompactions(clock, 4);
       const watch = await server.watch(`${persons}?watch=true&resourceVersion=${revision}`);
@@ -47,7 +47,7 @@ describe('errors: history', () => {
       expect(watch.summary).to.deep.equal(['ADDED dan']);
     });
 
-    it('is the response to a continue token whose revision is compacted', async () => {
+    it('responds with 410 to a continue token whose revision is compacted', async () => {
       const { body } = await server.get(`${persons}?limit=1`);
       const next = `${persons}?limit=1&continue=${encodeURIComponent(body.metadata.continue as string)}`;
       expect((await server.get(next)).status).to.equal(200);
@@ -56,7 +56,7 @@ describe('errors: history', () => {
       expectRefusal(await server.get(next), { reason: 'Expired', code: 410 });
     });
 
-    it('is the response to a list of exactly a compacted revision', async () => {
+    it('responds with 410 to a list at a compacted revision with resourceVersionMatch=Exact', async () => {
       const revision = await server.revision(persons);
       await server.create(persons, person('dan'));
       const exact = `${persons}?resourceVersion=${revision}&resourceVersionMatch=Exact`;
@@ -65,7 +65,7 @@ describe('errors: history', () => {
       expectRefusal(await server.get(exact), { reason: 'Expired', code: 410 });
     });
 
-    it('does not occur for revisions within the configured time', async () => {
+    it('does not end a watch from a revision that is younger than retention.minAgeMs', async () => {
       await passCompactions(clock, 1);
       const watch = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`);
       await watch.count(2);
@@ -73,7 +73,7 @@ describe('errors: history', () => {
     });
   });
 
-  it('responds with 410 for a revision that no longer fits into the maximum size of the history, even if it is recent', async () => {
+  it('ends a watch from a recent revision with an ERROR event when the history exceeds its maximum size', async () => {
     const server = await TestServer.start({ retention: { maxBytes: 64 * 1024 } });
     await server.create(persons, person('ann'));
     for (let i = 0; i < 10; i += 1) await server.create(persons, person(`p-${i}`, { tags: ['x'.repeat(16 * 1024)] }));
@@ -102,7 +102,7 @@ describe('errors: history', () => {
       `${persons}?resourceVersionMatch=NotOlderThan`,
       `${persons}?resourceVersionMatch=Exact`,
     ]) {
-      it(`is the response after 3 s to ${path.slice(persons.length) || 'a list'} at a future revision`, async () => {
+      it(`responds with 504 after 3 s to ${path.slice(persons.length) || 'a list'} at a future revision`, async () => {
         const timers = clock.pendingTimers;
         let answer: Answer | undefined;
         const asked = server
@@ -124,7 +124,7 @@ describe('errors: history', () => {
       });
     }
 
-    it('is not the response when the revision arrives in time', async () => {
+    it('responds with 200 when a write reaches the requested future revision in time', async () => {
       const timers = clock.pendingTimers;
       const asked = server.get(`${persons}?resourceVersion=${server.startRevision + 2}`);
       await eventually(() => clock.pendingTimers > timers, { describe: 'the server to wait' });
@@ -134,7 +134,7 @@ describe('errors: history', () => {
       expect(body.total).to.equal(2);
     });
 
-    it('is not the response to a watch from a future revision, which waits', async () => {
+    it('lets a watch from a future revision wait for that revision', async () => {
       const watch = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 3}`);
       await clock.advance(10_000);
       for (const name of ['bob', 'cid', 'dan', 'eve']) await server.create(persons, person(name));
@@ -144,7 +144,7 @@ describe('errors: history', () => {
     });
   });
 
-  it('refuses a watch beyond the maximum with 429 and Retry-After [spec 8-rate]', async () => {
+  it('refuses a watch beyond maxWatches with 429 and Retry-After [spec 8-rate]', async () => {
     const server = await TestServer.start({ maxWatches: 2 });
     const first = await server.watch(`${persons}?watch=true`);
     await server.watch(`${persons}?watch=true`);
@@ -170,7 +170,7 @@ describe('errors: history', () => {
 
     after(() => rm(folder, { recursive: true }));
 
-    it('is the response for a kind whose unique index has duplicates or whose index function throws, but not for others [slow]', async () => {
+    it('rejects whenReady for a kind whose unique index has duplicates, and keeps the server running [slow]', async () => {
       const database = `sqlite:${join(folder, 'broken.db')}`;
       const first = await TestServer.start({ database });
       for (const name of ['ann', 'bob']) await first.create(persons, person(name, { nick: 'same' }));
@@ -194,7 +194,7 @@ describe('errors: history', () => {
       await api.stop();
     });
 
-    it('is the response to requests on open connections while the server stops', async () => {
+    it('responds with 503 to requests on open connections while the server stops', async () => {
       const server = await TestServer.start();
       const answers: Promise<string>[] = [];
       const sockets = [persons, '/readyz'].map((path) => {
@@ -203,7 +203,7 @@ describe('errors: history', () => {
         answers.push(textOf(socket));
         return socket;
       });
-      // When two later requests have their responses, the server has read the request lines above.
+      // After the responses to two later requests, the server has read the request lines above.
       await server.get('/livez');
       await server.get('/livez');
       const stopped = server.stop();

@@ -51,7 +51,7 @@ describe('errors: limits', () => {
   }
 
   describe('413', () => {
-    it('refuses a body over 3 MiB, and accepts one slightly below', async () => {
+    it('refuses a body over 3 MiB, and accepts a body of exactly 3 MiB', async () => {
       const padding = ' '.repeat(3 * MiB);
       const expected = { ...tooLarge, message: 'Request entity too large: limit is 3145728' };
       const body = JSON.stringify(person('padded')) + padding;
@@ -62,7 +62,7 @@ describe('errors: limits', () => {
       expectRefusal(await leavesNoTrace(server, () => server.delete(`${persons}/ann`, { body })), expected);
     });
 
-    it('refuses bodies with too many fields or items, and accepts the maximum [slow]', async () => {
+    it('refuses bodies with too many fields or items, and accepts bodies within the limits [slow]', async () => {
       const fields = (count: number): object =>
         Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, '']));
       const list = (count: number, item: (n: number) => unknown): unknown[] =>
@@ -86,7 +86,7 @@ describe('errors: limits', () => {
       expect((await server.post(persons, person('tags', { tags: list(149_000, () => '') }))).status).to.equal(201);
     });
 
-    it('refuses patches that make an object too large [slow]', async () => {
+    it('refuses a patch that gives a map of an object more than 10,000 fields [slow]', async () => {
       const labels = (from: number): object => {
         const pairs = Array.from({ length: 9_000 }, (_, n) => [`k${from + n}`, '']);
         return { metadata: { labels: Object.fromEntries(pairs) } };
@@ -99,7 +99,7 @@ describe('errors: limits', () => {
       expect((await server.patch(`${persons}/growing`, { metadata: { labels: { k1: null } } })).status).to.equal(200);
     });
 
-    it('refuses a JSON patch that visits too many nodes, and applies a JSON patch that visits fewer', async () => {
+    it('refuses a JSON patch that visits more than 1,000,000 nodes, and applies a JSON patch below this limit', async () => {
       const type = 'application/json-patch+json';
       await server.create(persons, person('moved', { tags: Array.from({ length: 100_000 }, () => '') }));
       const to = (from: string, path: string): object => ({ op: 'move', from: `/spec/${from}`, path: `/spec/${path}` });
@@ -118,7 +118,7 @@ describe('errors: limits', () => {
       }
     });
 
-    it('refuses a body without Content-Length once it is over the limit', async () => {
+    it('refuses a body without Content-Length once the body exceeds the limit', async () => {
       expectRefusal(await leavesNoTrace(server, () => postChunked(64, 128 * 1024)), tooLarge);
     });
 
@@ -171,7 +171,7 @@ describe('errors: limits', () => {
       expect((await server.post(persons, body, { headers })).status).to.equal(201);
     });
 
-    it('refuses an object over 1.5 MiB in every kind of request', async () => {
+    it('refuses an object over 1.5 MiB in POST, PUT and PATCH', async () => {
       const path = `${persons}/large`;
       expectRefusal(await leavesNoTrace(server, () => server.post(persons, largePerson('large', 1.6 * MiB))), tooLarge);
       expectRefusal(
@@ -208,7 +208,7 @@ describe('errors: limits', () => {
     });
   });
 
-  it('keeps an idle connection open for 90 s', async () => {
+  it('announces in responses that it keeps an idle connection open for 90 s', async () => {
     const socket = connect({ host: '127.0.0.1', port: server.port });
     socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const [head] = (await once(socket, 'data')) as [Buffer];
@@ -230,8 +230,8 @@ describe('errors: limits', () => {
       'an unknown method': `FROBNICATE ${persons} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
       'a header without colon': `GET ${persons} HTTP/1.1\r\nHost: localhost\r\nbroken\r\n\r\n`,
       'a Content-Length that is not a number': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: abc\r\n\r\n`,
-      'two lengths': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
-      'a length and chunks': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+      'two different Content-Length headers': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+      'both Content-Length and Transfer-Encoding: chunked': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       'TLS in place of text': '\u0016\u0003\u0001\u0002\u0000\u0001\u0000',
     };
     for (const [claim, text] of Object.entries(malformed)) {
@@ -248,7 +248,7 @@ describe('errors: limits', () => {
       expect(text).to.match(/^HTTP\/1\.1 400 |^$/);
     });
 
-    it('refuses a path with a name that is too long', async () => {
+    it('responds with 404 to a path with a name of 5,000 characters', async () => {
       expectRefusal(await server.get(`${persons}/${'a'.repeat(5000)}`), { reason: 'NotFound' });
     });
   });
@@ -270,7 +270,7 @@ describe('errors: limits', () => {
       });
     }
 
-    it('refuses a request without a Host, or with an empty one, as a Status', async () => {
+    it('refuses a request without a Host, or with an empty Host, and responds with a Status', async () => {
       for (const host of ['', 'Host: \r\n', 'Host: :80\r\n']) {
         const answer = parseRaw(await server.raw(`GET ${persons} HTTP/1.1\r\n${host}Connection: close\r\n\r\n`));
         expect(answer.line, host).to.match(/^HTTP\/1\.1 40[03] /);
@@ -278,7 +278,7 @@ describe('errors: limits', () => {
       }
     });
 
-    it('accepts loopback names, with any port and in any case', async () => {
+    it('accepts a loopback name as Host, with any port and in any letter case', async () => {
       for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1', `127.0.0.1:${server.port}`, '[::1]', '[::1]:80']) {
         expect((await server.get(persons, { host })).status, host).to.equal(200);
       }
@@ -308,7 +308,7 @@ describe('errors: limits', () => {
       });
     }
 
-    it('accepts writes from its own pages, and sends no CORS headers to other origins', async () => {
+    it('accepts writes from pages of the server, and sends no CORS headers to other origins', async () => {
       const own = await server.post(persons, person('own'), { headers: { origin: `http://127.0.0.1:${server.port}` } });
       expect(own.status).to.equal(201);
       const read = await server.get(persons, { origin: 'https://evil.example.com' });
@@ -316,7 +316,7 @@ describe('errors: limits', () => {
     });
   });
 
-  it('continues to serve requests after all these refusals', async () => {
+  it('continues to serve requests after the refusals of the tests above', async () => {
     expectRefusal(await server.post(persons, '{'), badRequest);
     expect((await server.get('/livez')).text).to.equal('ok');
   });

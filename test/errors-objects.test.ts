@@ -43,7 +43,7 @@ describe('errors: objects', () => {
     for (const path of [`${persons}/nobody`, `${persons}/nobody/status`]) {
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
         if (method === 'DELETE' && path.endsWith('status')) continue;
-        it(`is the response to ${method} ${path.slice(persons.length)}, which creates no object`, async () => {
+        it(`responds with 404 to ${method} ${path.slice(persons.length)}, and creates no object`, async () => {
           const body = method === 'PUT' ? person('nobody') : method === 'PATCH' ? { spec: { age: 1 } } : undefined;
           await expectRefused(method, path, absent, { body });
         });
@@ -69,7 +69,7 @@ describe('errors: objects', () => {
       '/apis/people.example.com/v1alpha1/Persons',
     ];
     for (const path of nowhere) {
-      it(`is the response to ${path}`, async () => {
+      it(`responds with 404 to ${path}`, async () => {
         for (const method of ['GET', 'PUT', 'DELETE']) {
           expectRefusal(
             await server.request(method, path, { body: method === 'PUT' ? person('ann') : undefined }),
@@ -79,7 +79,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('is the response to a creation of a Namespaced kind without a namespace', async () => {
+    it('responds with 404 to a POST of a Namespaced kind without a namespace in the path', async () => {
       await expectRefused('POST', letters, notFound, { body: newLetter('x') });
     });
 
@@ -95,34 +95,34 @@ describe('errors: objects', () => {
       'a'.repeat(254),
       '%E2%98%83',
     ]) {
-      it(`is the response to the name ${name.slice(0, 20)}, which no object can have`, async () => {
+      it(`responds with 404 to the name ${name.slice(0, 20)}, which no object can have`, async () => {
         for (const [method, body] of [['GET'], ['PUT', person('ann')], ['PATCH', { spec: {} }], ['DELETE']] as const) {
           const answer = await leavesNoTrace(server, () => server.request(method, `${persons}/${name}`, { body }));
-          // A PUT is also refused for a body with another object's name.
+          // A PUT may get 400 instead, because the name in its body differs from the name in the path.
           if (method === 'PUT' && answer.status === 400) expectRefusal(answer, { reason: 'BadRequest' });
           else expectRefusal(answer, notFound);
         }
       });
     }
 
-    it('is the response to the discovery of a group or version without served kinds', async () => {
+    it('responds with 404 to the discovery of a group or version without served kinds', async () => {
       expectRefusal(await server.get('/apis/other.example.com'), notFound);
       expectRefusal(await server.get('/apis/people.example.com/v2'), notFound);
     });
 
-    it('is not the response to a path with a trailing slash', async () => {
+    it('responds with 200 to the path of an object or a collection with a trailing slash', async () => {
       expect((await server.get(`${persons}/`)).status).to.equal(200);
       expect((await server.get(`${ann}/`)).status).to.equal(200);
     });
 
-    it('is the response to the name of an object of another kind', async () => {
+    it('responds with 404 to the name of an object of another kind', async () => {
       expectRefusal(await server.get(`${machines}/ann`), notFound);
     });
   });
 
   describe('400 for paths', () => {
     for (const name of ['%zz', '%', '%f', '%ff', '%c3%28']) {
-      it(`refuses ${name}, which is not percent-encoded UTF-8`, async () => {
+      it(`refuses the name ${name} in a path, because it is not percent-encoded UTF-8`, async () => {
         for (const method of ['GET', 'DELETE']) {
           await expectRefused(method, `${persons}/${name}`, { reason: 'BadRequest' });
         }
@@ -146,7 +146,7 @@ describe('errors: objects', () => {
       ['PROPFIND', persons, ofCollection],
     ] as const;
     for (const [method, path, allowed] of cases) {
-      it(`refuses ${method} ${path.slice(persons.length) || 'on the collection'}, with the allowed methods`, async () => {
+      it(`refuses ${method} ${path.slice(persons.length) || 'on the collection'} with 405 and the allowed methods`, async () => {
         const expected: Refusal = {
           reason: 'MethodNotAllowed',
           message: `${method.toLowerCase()} is not supported on resources of kind "persons.people.example.com"`,
@@ -167,7 +167,7 @@ describe('errors: objects', () => {
       ['/export', 'GET'],
     ] as const;
     for (const [path, allowed] of elsewhere) {
-      it(`refuses POST ${path}, with the allowed methods`, async () => {
+      it(`refuses POST ${path} with 405 and the allowed methods`, async () => {
         const answer = await server.post(path, {});
         expectRefusal(answer, { reason: 'MethodNotAllowed' });
         expect(answer.headers['allow']).to.equal(allowed);
@@ -196,7 +196,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('is not the response when the server supports one of several media types', async () => {
+    it('accepts a request when the server supports one of the media types in Accept', async () => {
       const accept = 'application/vnd.kubernetes.protobuf, text/html;q=0.9, application/json;q=0.1';
       expect((await server.get(ann, { accept })).status).to.equal(200);
     });
@@ -218,7 +218,7 @@ describe('errors: objects', () => {
     }
 
     for (const type of ['', 'application/json']) {
-      it(`refuses a patch of ${type || 'no media type'}`, async () => {
+      it(`refuses a patch with the media type "${type}"`, async () => {
         await expectRefused(
           'PATCH',
           ann,
@@ -244,7 +244,7 @@ describe('errors: objects', () => {
       }
     });
 
-    it('refuses another charset, and another content encoding', async () => {
+    it('refuses the charset latin1 and the content encoding br', async () => {
       await expectRefused('POST', persons, expected, { body: person('x'), type: 'application/json; charset=latin1' });
       await expectRefused('POST', persons, expected, { body: person('x'), headers: { 'content-encoding': 'br' } });
     });
@@ -262,12 +262,12 @@ describe('errors: objects', () => {
       details: { name: 'ann', group, kind: 'persons' },
     };
 
-    it('refuses a name that exists [spec 2.3-name]', async () => {
+    it('refuses a creation with the name of an existing object [spec 2.3-name]', async () => {
       await expectRefused('POST', persons, exists, { body: person('ann') });
       await expectRefused('POST', `${persons}?dryRun=All`, exists, { body: person('ann') });
     });
 
-    it('refuses the name of an object that is being deleted, and reports the deletion', async () => {
+    it('refuses a creation with the name of an object that is being deleted, and reports the deletion', async () => {
       await server.create(persons, person('leaving', {}, { finalizers: ['a.b/c'] }));
       await server.delete(`${persons}/leaving`);
       await expectRefused(
@@ -307,11 +307,11 @@ describe('errors: objects', () => {
       );
     });
 
-    it('refuses a PUT with an old version even when it would change nothing', async () => {
+    it('refuses a PUT with a wrong version even if the PUT would change nothing', async () => {
       await expectRefused('PUT', ann, conflict, { body: person('ann', { slug: 'ann' }, { version: 7 }) });
     });
 
-    it('refuses to delete an object with another uid or resourceVersion than expected', async () => {
+    it('refuses a deletion with another uid or resourceVersion in its preconditions', async () => {
       for (const preconditions of [{ uid: 'another' }, { resourceVersion: '1' }]) {
         await expectRefused('DELETE', ann, conflict, { body: { preconditions } });
       }
@@ -400,12 +400,12 @@ describe('errors: objects', () => {
       });
     }
 
-    it('refuses a spec that is missing [spec 2.7-spec, 9-fields-2.15]', async () => {
+    it('refuses an object without a spec [spec 2.7-spec, 9-fields-2.15]', async () => {
       const body = { ...person('x'), spec: undefined };
       await expectRefused('POST', persons, { reason: 'Invalid', causes: ['FieldValueRequired spec'] }, { body });
     });
 
-    it('refuses an object without name and generateName', async () => {
+    it('refuses an object that has neither name nor generateName', async () => {
       const expected: Refusal = { reason: 'Invalid', causes: ['FieldValueRequired metadata.name'] };
       for (const metadata of [{}, { generateName: '' }, { name: '', generateName: '' }]) {
         await expectRefused('POST', persons, expected, { body: { ...person('x'), metadata } });
@@ -438,7 +438,7 @@ describe('errors: objects', () => {
       await expectRefused('PATCH', `${persons}/bob`, expected, { body: { spec: { slug: 'ann' } } });
     });
 
-    it('gives a unique value to one of many concurrent creations, and frees it when the object is deleted', async () => {
+    it('gives a unique value to one of many concurrent creations, until its object drops the value or is deleted', async () => {
       const names = Array.from({ length: 10 }, (_, i) => `slug-${i}`);
       const answers = await Promise.all(names.map((name) => server.post(persons, person(name, { slug: 'wanted' }))));
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, ...Array<number>(9).fill(422)]);
@@ -449,7 +449,7 @@ describe('errors: objects', () => {
       expect((await server.post(persons, person('third', { slug: 'wanted' }))).status).to.equal(201);
     });
 
-    it('names the object and the namespace that have a unique value', async () => {
+    it('names the object that already has a unique value, with its namespace', async () => {
       await server.create(lettersHere, newLetter('first', { text: 'unique' }));
       const path = lettersHere.replace('here', 'there');
       await expectRefused(
@@ -472,7 +472,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('refuses a JSON patch whose test fails, or whose path is missing', async () => {
+    it('refuses a JSON patch with a failed test, or with a path that does not exist in the object', async () => {
       const type = 'application/json-patch+json';
       for (const operation of [
         { op: 'test', path: '/spec/name', value: 'Somebody' },
@@ -508,7 +508,7 @@ describe('errors: objects', () => {
     });
   });
 
-  it('has a request id in every response: that of the client if it is well formed', async () => {
+  it('returns an audit-id in every response: the audit-id of the request if it is well formed', async () => {
     expect((await server.get(`${persons}/nobody`)).headers['audit-id']).to.match(/^[0-9a-f-]{36}$/);
     expect((await server.get(ann, { 'audit-id': 'my-id.1' })).headers['audit-id']).to.equal('my-id.1');
     expect((await server.get(ann, { 'audit-id': 'no good' })).headers['audit-id']).to.not.equal('no good');

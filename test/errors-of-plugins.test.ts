@@ -16,7 +16,7 @@ const unwritable: Readonly<Record<string, Error>> = {
   'no-code': Object.assign(new Error('secret'), { name: 'ApiError', reason: 'Invalid', details: circle }),
 };
 
-/** A model whose `validate` throws the error with the name of the object. */
+/** A model whose `validate` throws the error in {@link unwritable} whose key is the name of the object. */
 const trap = defineModel({
   gvk: 'traps.example.com/v1/Trap',
   plural: 'traps',
@@ -27,7 +27,7 @@ const trap = defineModel({
   },
 });
 
-describe('errors of plugins', () => {
+describe('errors and warnings of plugins', () => {
   let server: TestServer;
   let errors: number;
   let warnings: unknown[];
@@ -70,7 +70,7 @@ describe('errors of plugins', () => {
 
   after(async () => server.stop());
 
-  it('in a write, such as an unknown field, are logged with kind, object and plugin', async () => {
+  it('are logged with kind, object and plugin when a write causes a warning, such as an unknown field', async () => {
     const note = defineModel({
       gvk: 'notes.example.com/v1/Note',
       plural: 'notes',
@@ -85,7 +85,7 @@ describe('errors of plugins', () => {
   });
 
   for (const name of Object.keys(unwritable)) {
-    it(`that cannot be turned into a Status are logged, and the response is a 500 with a Status: ${name}`, async () => {
+    it(`are logged, and the response is a 500, when they cannot be turned into a Status: ${name}`, async () => {
       const created = { apiVersion: 'traps.example.com/v1', kind: 'Trap', metadata: { name } };
       for (const answer of [await server.get(`${base}/errors/${name}`), await server.post(traps, created)]) {
         expectRefusal(answer, { reason: 'InternalError' });
@@ -97,7 +97,7 @@ describe('errors of plugins', () => {
   }
 
   for (const path of ['/numbers', '/locked']) {
-    it(`replace the headers of the failed response: ${path}`, async () => {
+    it(`remove the headers that the endpoint has set for the failed response: ${path}`, async () => {
       const answer = await server.get(base + path);
       expectRefusal(answer, { reason: 'InternalError' });
       for (const name of ['content-encoding', 'set-cookie', 'etag']) expect(answer.headers).not.to.have.property(name);

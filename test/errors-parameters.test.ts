@@ -76,7 +76,7 @@ const badSelectors: readonly string[] = [
 
 const cause = (reason: string, field: string): Refusal => ({ reason: 'Invalid', causes: [`${reason} ${field}`] });
 
-/** Parameters of Kubernetes, which are refused with 422, as kube-apiserver does. */
+/** Wrong values of Kubernetes' parameters. The server refuses them with 422, as kube-apiserver does. */
 const listOptions: readonly Case[] = [
   { query: 'resourceVersionMatch=Exact', ...cause('FieldValueForbidden', 'resourceVersionMatch') },
   { query: 'resourceVersionMatch=NotOlderThan', ...cause('FieldValueForbidden', 'resourceVersionMatch') },
@@ -125,7 +125,7 @@ interface WriteCase extends Refusal {
 
 const long = 'm'.repeat(129);
 
-/** Writes with a wrong parameter, each with the kind of options that Kubernetes names in the message. */
+/** Writes with a wrong parameter. `options` is the kind of options that the message of Kubernetes names. */
 const writes: readonly WriteCase[] = [
   { method: 'POST', path: persons, body: person('x'), options: 'CreateOptions' },
   { method: 'PUT', path: ann, body: person('ann', { age: 99 }), options: 'UpdateOptions' },
@@ -221,7 +221,7 @@ describe('errors: parameters', () => {
     }
   });
 
-  it('refuses a value that does not have the type of the index', async () => {
+  it('refuses a field selector whose value does not have the type of the index', async () => {
     expectRefusal(await server.get(`${letters}?fieldSelector=spec.weight%3Dheavy`), {
       ...badRequest,
       message: 'spec.weight',
@@ -244,7 +244,7 @@ describe('errors: parameters', () => {
     );
   });
 
-  it('refuses a resourceVersion of a single object that is not a number', async () => {
+  it('refuses a GET of an object with a resourceVersion that is not a number', async () => {
     expectRefusal(await server.get(`${ann}?resourceVersion=abc`), badRequest);
   });
 

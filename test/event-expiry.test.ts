@@ -60,7 +60,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names()).length === 0);
   });
 
-  it('of events.k8s.io are deleted an hour after the last time of their series, or after deprecatedLastTimestamp', async () => {
+  it('are deleted in events.k8s.io an hour after the last time of their series, or after deprecatedLastTimestamp', async () => {
     const event = { apiVersion: 'events.k8s.io/v1', kind: 'Event', regarding: { kind: 'Person', name: 'ann' } };
     await server.create(events, { ...event, metadata: { name: 'once' }, eventTime: minutesFromNow(0) });
     const series = { count: 2, lastObservedTime: minutesFromNow(30) };
@@ -74,7 +74,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names(events)).length === 0);
   });
 
-  it('live for an hour after their write, even when their time is in the past or in the far future', async () => {
+  it('are deleted an hour after their write if their lastTimestamp is in the past or in the far future', async () => {
     await create('late', { lastTimestamp: minutesFromNow(-600) });
     await create('ahead', { lastTimestamp: minutesFromNow(600) });
     await clock.advance(59 * minuteMs);

@@ -22,7 +22,7 @@ interface Asked {
 
 /** Requests to pages, by the middleware of the server that handles them. A new middleware must be added here. */
 const pages: Readonly<Record<string, readonly Asked[]>> = {
-  // These middlewares do not respond to requests themselves, or run before the authorization.
+  // Each of these middlewares either does not respond to requests itself, or runs before the authorization.
   aroundRequests: [],
   guardRequests: [],
   pageHeaders: [],
@@ -85,7 +85,7 @@ interface ApiResource {
   readonly verbs: readonly string[];
 }
 
-/** Returns the requests for a kind or a subresource, one for each verb. They store and delete nothing. */
+/** Returns the requests for a kind or a subresource, one for each verb. The requests store and delete nothing. */
 function requestsFor(base: string, group: string, { name, namespaced, verbs }: ApiResource): readonly Asked[] {
   const [plural = '', subresource] = name.split('/');
   const collection = `${base}${namespaced ? '/namespaces/default' : ''}/${plural}`;
@@ -198,10 +198,10 @@ describe('every route of the server', () => {
   }
 
   for (const [name, asked] of Object.entries(pages)) {
-    for (const each of asked) it(`${each.path}, of ${name}, needs its permission`, () => ask(each));
+    for (const each of asked) it(`${each.path}, of ${name}, requires a permission`, () => ask(each));
   }
 
-  it('of a kind needs the permission for the verb of each request, for all kinds in discovery [slow]', async () => {
+  it('requires the permission for the verb of the request, for all kinds in discovery [slow]', async () => {
     const { body } = await server.get('/apis', { authorization });
     const groups = body.groups as readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
     const versions = groups.flatMap((each) => each.versions.map(({ groupVersion }) => groupVersion));
@@ -222,7 +222,7 @@ describe('every route of the server', () => {
     for (const each of others!) await ask(each);
   });
 
-  it('of a plugin needs the permission for its path, or for the resource that it names', async () => {
+  it('requires, for a route of a plugin, the permission for its path or for the resource that the route names', async () => {
     const routes = server.api.endpoints.routes();
     expect(routes).to.have.length(3);
     for (const { method, path } of routes) {
@@ -256,7 +256,7 @@ describe('every route of the server', () => {
       expect((await server.get(path)).status, path).to.equal(401);
   });
 
-  it('is refused with the same status as a path that does not exist', async () => {
+  it('is not revealed: a path that does not exist also returns 403 to a user without permissions', async () => {
     for (const path of ['/nowhere', '/apis/none.example.com/v1/things', '/debug/none', '/plugins/none/assets/x']) {
       const { status, body } = await server.get(path, nobody);
       expect(status, path).to.equal(403);

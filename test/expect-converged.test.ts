@@ -8,7 +8,8 @@ import { Badge, Person } from './support/models/staff.ts';
 import { saysWhose } from './support/models/staff-controllers.ts';
 
 /**
- * A controller that counts its runs in the badge, so that each run writes another number. It does not follow badges.
+ * Returns a controller that writes the number of its runs into a badge, so that each run changes the badge. The
+ * controller does not watch badges.
  */
 const countsRuns = (): ControllerDefinition => {
   let runs = 0;
@@ -53,14 +54,14 @@ describe('expectConverged', () => {
     expect(await resyncOf(saysWhose)).to.equal('converged');
   });
 
-  it('reports the first write with the fields that it changed', async () => {
+  it('reports the first write of a resync, with the changed fields', async () => {
     const message = await resyncOf(countsRuns());
     expect(message, message).to.match(
       /^the controllers have not converged: a resync made\n {2}\w+ Badge ada\n {4}spec\.text: "run 1" -> "run 2"$/,
     );
   });
 
-  it('reports runs that fail', async () => {
+  it('reports failed runs of a resync', async () => {
     const reconcile = (): never => {
       throw new Error('no badges left');
     };
@@ -69,7 +70,7 @@ describe('expectConverged', () => {
     );
   });
 
-  it('reports calls of external systems', async () => {
+  it('reports calls of external systems during a resync', async () => {
     expect(await resyncOf(opensByName(createDoors()))).to.equal('converged');
     await kit?.stop();
     const doors = createDoors();

@@ -26,12 +26,12 @@ function read(text: string): Exported {
 }
 
 /**
- * The number of letters of 1 MB. Together they are larger than the system's buffers of a connection, 4 MiB for sending
- * and 6 MiB for receiving.
+ * The number of objects of the kind Letter, each of 1 MB. Together they are larger than the system's buffers of a
+ * connection, 4 MiB for sending and 6 MiB for receiving.
  */
 const letterCount = 16;
 
-/** The kinds that have objects on every server from the start. */
+/** The key prefixes of the kinds that have objects on every server from the start. */
 const ownKinds = ['/registry//namespaces/', '/registry//serviceaccounts/', '/registry/rbac.authorization.k8s.io/'];
 
 /** Returns an export without the objects that every server has from the start. */
@@ -51,7 +51,7 @@ async function isWhole(answer: IncomingMessage): Promise<boolean> {
   return answer.complete;
 }
 
-/** Returns an object as a client reads it, without its revision in this database. */
+/** Returns an object without its resourceVersion, which differs between databases. */
 function apart({ metadata, ...rest }: { readonly metadata: Readonly<Record<string, unknown>> }): unknown {
   const { resourceVersion: _, ...kept } = metadata;
   return { ...rest, metadata: kept };
@@ -122,8 +122,8 @@ describe('an export of a server', () => {
     }
     let stopped = false;
     const ages = new Array<number>(400).fill(0);
-    // The second object of a pair is written after the first one is acknowledged. So its number is equal to that of the
-    // first, or one lower.
+    // The writer changes the second object of a pair after the write of the first object is acknowledged. So the age in
+    // the second object is equal to the age in the first object, or one lower.
     const writers = [0, 1, 2, 3].map(async (writer) => {
       for (let turn = writer; !stopped; turn += 4) {
         const at = (turn * 17) % 400;
@@ -171,7 +171,7 @@ describe('an export of a server', () => {
     expect(JSON.parse(Buffer.from(objects.at(-1)!.data).toString()).spec.age).to.equal(1);
   });
 
-  it('is made one at a time: other requests get 429 until it has ended [slow]', async () => {
+  it('runs one at a time: other requests for an export get 429 until it has ended [slow]', async () => {
     await start();
     await fill();
     const first = await opening();
@@ -187,7 +187,7 @@ describe('an export of a server', () => {
     expect((await exportOf(server)).objects).to.have.lengthOf(letterCount);
   });
 
-  it('is cut off when its client does not read for a minute, so that another client can start one [slow]', async () => {
+  it('is cut off when its client does not read for a minute, so that another client can start an export [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await fill();
@@ -260,7 +260,7 @@ describe('a database that was moved', () => {
     await second.stop();
   });
 
-  it('has the same export from a server and from the command, except for the time [slow]', async () => {
+  it('has the same export from the server and from exportDatabase, except for the time [slow]', async () => {
     const database = `sqlite:${folder}/itself.db`;
     const server = await TestServer.start({ database });
     await server.create(persons, person('ann'));

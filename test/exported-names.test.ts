@@ -16,13 +16,16 @@ const packages = [
 const notSource = /\/(dist|node_modules)\/|\.d\.ts$|\.(test|contract|fixture|test-support)\.tsx?$|(^|\/)index\.ts$/;
 const declared = /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|enum) (\w+)/gm;
 
-/** The database engines may export equal names, because each of them has the same operations in its own dialect. */
+/**
+ * Matches the files of the database engines. Two engines may export the same name, because each has the same operations
+ * in its own dialect.
+ */
 const engine = /\/store\/(?:etcd|mysql|postgres|sqlite)\//;
 
 /** Matches files with SQL statements. A statement may have the same name as the function that runs it. */
 const statements = /-(?:statements|tables)\.ts$/;
 
-/** Tests that need a kind of their own call it Person, as the book does. */
+/** Names that several files may export: tests with their own kind call it Person, as the book does. */
 const sameMeaning: readonly string[] = ['Person'];
 
 /**
@@ -66,7 +69,7 @@ describe('the types of options', () => {
     const needed = found.filter(
       ([, name = '', members = '']) => !isPublic.has(name) && !/^ {2}(?:readonly )?\w+\?/m.test(members),
     );
-    // Collaborators that a part cannot do without are its `XParts`: see CONTRIBUTING.md.
+    // A type with only required members holds collaborators, and is called `XParts`: see CONTRIBUTING.md.
     expect(needed.map(([, name]) => name)).to.deep.equal([]);
   });
 });
@@ -75,7 +78,7 @@ function wordsOf(text: string): readonly string[] {
   return text.match(/\w+/g) ?? [];
 }
 
-/** The files of a package that are compiled for its users, or for other tests. */
+/** Returns the source files of a package, without tests, fixtures, declarations and index files. */
 function sourcesOf(name: string): readonly string[] {
   return readdirSync(join(root, name), { recursive: true, encoding: 'utf8' })
     .map((path) => `${name}/${path}`)

@@ -10,7 +10,7 @@ import type { WriteAttempt } from './support/writes/write-load.ts';
 
 const writers = 24;
 
-/** The number of acknowledged writes before the failure, and after it. */
+/** The number of acknowledged writes before the failure, and again after the failure. */
 const writesAround = 250;
 
 /** The name of the object that is created last, after all other writes. */
@@ -158,8 +158,8 @@ function checkWatcher({ events }: WatchReader, { attempts, stored }: WriteLoad, 
 }
 
 /**
- * Checks by writes that the database enforces claims: values of existing objects are refused, and values of deleted
- * objects are free.
+ * Checks that the database enforces unique values: it refuses a new object with the slug of an existing object, and
+ * accepts a new object with the slug of a deleted object.
  */
 async function checkClaims(server: TestServer, { attempts }: WriteLoad, present: Present): Promise<void> {
   const names = [...byName(attempts).keys()];

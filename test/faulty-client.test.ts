@@ -96,7 +96,7 @@ describe('a faulty client', () => {
     expect((await creating).metadata.name).to.equal('ada');
   });
 
-  it('lets a controller continue after each of these faults', async () => {
+  it('lets a controller continue after a refused write, a conflict and a lost response', async () => {
     await hire();
     for (const kind of ['refuse', 'conflict', 'loseAnswer'] as const) {
       faulty.inject({ kind }, ({ isWrite }) => isWrite);

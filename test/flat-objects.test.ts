@@ -102,7 +102,7 @@ describe('objects whose fields are at the top level (revision 2.9)', () => {
     expect(refused.body.message).to.include('metadata.creationTimestamp');
   });
 
-  it('have a generation that increases with changes of fields, but not of metadata and status', async () => {
+  it('have a generation that increases when fields change, but not when metadata or status change', async () => {
     await create('ann');
     await server.settle();
     const generation = async (): Promise<number> => (await send('GET', '/ann')).body.metadata.generation as number;
@@ -115,7 +115,7 @@ describe('objects whose fields are at the top level (revision 2.9)', () => {
     expect((await send('GET', '/ann')).body.status).to.deep.equal({ greeting: 'Hello ann', observedGeneration: 2 });
   });
 
-  it('keep their status at a PUT without status, and their fields at a PUT of the status', async () => {
+  it('keep their status in a PUT without status, and their fields in a PUT to /status', async () => {
     const { body: ann } = await create('ann', { age: 3 });
     await server.settle();
     const put = await send('PUT', '/ann', { ...envelope, metadata: { name: 'ann' }, name: 'ann', age: 4 });

@@ -40,7 +40,7 @@ describe('a server whose memory is full [slow]', function () {
     expect(full?.metrics).to.match(/^homeostat_memory_limit_share 0\.[89]/m);
   });
 
-  it('does not start when the stored objects need more memory than the limit, and reports the need', async () => {
+  it('does not start when the stored objects need more memory than the limit, and reports how much they need', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-memory-'));
     try {
       const database = `sqlite:${join(folder, 'objects.db')}`;

@@ -107,7 +107,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     for (const server of servers) await eventually(() => server.api.isIdle());
   };
 
-  it('deletes each dependent once, before the owner', async () => {
+  it('deletes each dependent once, and then the owner, with the policy Foreground', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeFamily('f', true);
     const revision = await first.revision(machines);

@@ -68,7 +68,7 @@ describe('garbage collection across namespaces and kinds', () => {
     for (const namespace of ['one', 'two']) await remove(`${lettersIn(namespace)}/owner`, 'Background');
   });
 
-  it('a cluster-scoped object is never collected because of an owner in a namespace, and its owner does not wait for it', async () => {
+  it('a cluster-scoped object with an owner in a namespace is never collected, and the owner does not wait for it', async () => {
     const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
     const other = (await server.create(machines, newMachine('other'))) as Owner;
     await server.create(machines, ownedBy(owner, newMachine('kept')));
@@ -116,7 +116,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await fresh.stop();
   });
 
-  it('an owner whose kind is no longer served keeps its dependents, even if their other owners are gone', async () => {
+  it('an owner whose kind is no longer served keeps its dependents, even if their other owners are deleted', async () => {
     const [owner, other] = [
       await server.create(machines, newMachine('owner')),
       await server.create(lettersIn('one'), newLetter('other')),
@@ -170,7 +170,7 @@ describe('the policy of a deletion for dependents', () => {
   const sent = (options: RequestOptions) => async (path: string) => server.delete(path, options);
   const asked = (query: string) => async (path: string) => server.delete(`${path}?${query}`);
 
-  it('may be in JSON, in YAML, in the query, and in the older form orphanDependents', async () => {
+  it('may be sent in JSON, in YAML, in the query, or as the older option orphanDependents', async () => {
     const foreground = [['hold', 'foregroundDeletion'], 'gone'];
     const orphan = [['hold', 'orphan'], 'orphaned'];
     const background = [['hold'], 'owned'];
@@ -218,7 +218,7 @@ describe('the policy of a deletion for dependents', () => {
     await server.delete(machines);
   });
 
-  it('has no effect in a dry run, but is in its response', async () => {
+  it('has no effect in a dry run, but the response has the finalizer of the policy', async () => {
     const made = await server.create(machines, newMachine('kept'));
     const answer = await server.delete(`${machines}/kept?dryRun=All&propagationPolicy=Foreground`);
     expect(answer.body.metadata.finalizers).to.deep.equal(['foregroundDeletion']);

@@ -6,13 +6,13 @@ import { TestServer } from './support/servers/test-server.ts';
 interface Case {
   readonly claim: string;
   readonly objects: readonly string[];
-  /** The steps, each with the objects that are left when the garbage collection has ended. */
+  /** The steps, each with the objects that exist after the garbage collection of the step. */
   readonly steps: readonly (readonly [step: string, left: readonly string[]])[];
   /** The changes (`~`) and deletions (`-`) that must occur in this order, possibly with others in between. */
   readonly order?: readonly string[];
 }
 
-// Each case is an `OwnerScenario`. The expected behaviour is that of Kubernetes' garbage collector and deletions.
+// The test runs each case as an `OwnerScenario`. The expected results are those of Kubernetes' garbage collector.
 const background: readonly Case[] = [
   {
     claim: 'without a policy, the owner is deleted at once, and its dependents afterwards',

@@ -49,7 +49,7 @@ describe('groups of plugins', () => {
     [undefined, 'homeostat.internal'],
     ['svc.example.net', 'svc.example.net'],
   ] as const) {
-    it(`may not be ${own} or below it, when this is the service's domain`, async () => {
+    it(`may not be ${own} or a subdomain of it when ${own} is the service domain`, async () => {
       for (const group of [own, `x.${own}`, `a.b.${own}`]) {
         expect(await refusalOf(group, serviceDomain), group).to.include(`"${group}" is reserved: ${own}`);
       }
@@ -98,7 +98,7 @@ describe('groups of plugins', () => {
 });
 
 describe('the service domain', () => {
-  it('is refused when it is not a domain with a dot, before the database is opened', async () => {
+  it('is refused with a TypeError when it is not a valid domain with a dot', async () => {
     for (const serviceDomain of ['', 'internal', 'Svc.example.net', '-a.example', '.example', 'a..b']) {
       const error: unknown = await startApiServer({ database: 'memory:', port: 0, serviceDomain }).catch(
         (thrown: unknown) => thrown,

@@ -19,14 +19,14 @@ const seed = 20_300_101;
 /** The number of requests at the same time. */
 const width = 16;
 
-/** The permitted growth of memory, because caches and the history grow. */
+/** The permitted growth of the memory in use. Caches and the history may grow. */
 const maxGrowthBytes = 48 * 1024 * 1024;
 
 const deleted: HostileRequest = { method: 'DELETE', path: things };
 
 /**
- * Returns the limit for a stall. The limit is higher when other processes slow this one down. This measurement takes a
- * tenth of a second, so the function makes it only for a stall above the usual limit.
+ * Returns the limit for a stall. The limit is higher when other processes slow this process down. To measure this takes
+ * a tenth of a second, so the function measures only for a stall above the usual limit.
  */
 function limitFor(stallMs: number): number {
   return stallMs <= maxStallMs ? maxStallMs : maxStallMs * machineSlowness();
@@ -40,7 +40,7 @@ describe('hostile requests [slow]', () => {
     server = await HostileProcess.start();
     const ann = JSON.stringify(person('ann'));
     await server.send({ method: 'POST', path: persons, headers: { 'content-type': 'application/json' }, body: ann });
-    // These requests compile code and fill caches, so that both do not count as growth.
+    // These requests compile code and fill caches, so that the memory for both does not count as growth.
     await stallOf(randomRequests(200, seed));
     heldAtStart = await server.call('heldBytes');
   });
@@ -111,7 +111,7 @@ describe('hostile requests [slow]', () => {
     });
   }
 
-  describe('for 20,000 objects', () => {
+  describe('to a kind with 20,000 objects', () => {
     before(() => server.call('fill', 20_000));
 
     after(() => server.send(deleted));
@@ -133,7 +133,7 @@ describe('hostile requests [slow]', () => {
     }
   });
 
-  it('leave no memory occupied after their responses', async () => {
+  it('leave at most 48 MiB of memory in use after their responses', async () => {
     expect((await server.call('heldBytes')) - heldAtStart).to.be.below(maxGrowthBytes);
   });
 });

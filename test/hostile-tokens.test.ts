@@ -123,7 +123,7 @@ describe('tokens that no issuer signed', () => {
     expect(status).not.to.equal(401);
   });
 
-  it('are refused like a valid token that has expired', async () => {
+  it('get the same refusal as a valid token that has expired', async () => {
     await clock.advance(7_200_000);
     await expectUnauthorized(good);
   });

@@ -9,7 +9,7 @@ const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectRevie
 describe('a request that runs as another user', () => {
   let server: TestServer;
 
-  /** Returns the user whom the server sees for a request with the given headers. All named users may do everything. */
+  /** Returns the user whom the server sees for a request with the given headers. */
   const whoIs = async (headers: Readonly<Record<string, string | string[]>>): Promise<unknown> => {
     const { status, body } = await server.post(reviews, review, { headers: headers as Record<string, string> });
     expect(status, JSON.stringify(body)).to.equal(201);
@@ -38,7 +38,7 @@ describe('a request that runs as another user', () => {
     });
   });
 
-  it('has exactly the permissions of that user', async () => {
+  it('has exactly the permissions of the impersonated user', async () => {
     const refusal = {
       reason: 'Forbidden',
       message:
@@ -49,7 +49,7 @@ describe('a request that runs as another user', () => {
     expect((await server.get(persons, headers)).status).to.equal(200);
   });
 
-  it('has the groups of a service account when its headers have no groups', async () => {
+  it('has the groups in its headers instead of the groups of an impersonated service account', async () => {
     const refused = await server.post(reviews, review, {
       headers: { 'Impersonate-User': 'system:serviceaccount:shop:bot', 'Impersonate-Group': 'system:masters' },
     });
@@ -73,7 +73,7 @@ describe('a request that runs as another user', () => {
     });
   });
 
-  it('is refused without the permission to impersonate, even if its path does not exist', async () => {
+  it('gets 401 without credentials, and is accepted with the credentials of an administrator', async () => {
     const closed = await TestServer.start({ token: 'administrators-token' });
     const authorization = 'Bearer administrators-token';
     try {

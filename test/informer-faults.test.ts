@@ -14,7 +14,7 @@ const shortHistory = { retention: { maxBytes: 8_000 } };
 
 type Fault = (network: FaultyNetwork, random: () => number) => void;
 
-/** A function that starts each fault; `up` and `listen` end every fault. */
+/** A function for each fault, which starts the fault. `up` and `listen` of the proxy end every fault. */
 const faults: Readonly<Record<string, Fault>> = {
   'a cut in the middle of a line': ({ proxy }, random) => proxy.cutAfter(Math.ceil(random() * 2_000)),
   'silence without an end': ({ proxy }) => proxy.deaden(),
@@ -38,7 +38,7 @@ describe('an informer over a network that fails', () => {
     await network.proxy.listen();
   };
 
-  describe('that keeps enough history', () => {
+  describe('while the server keeps enough history', () => {
     let followed: Followed;
 
     beforeEach(async () => {
@@ -70,7 +70,7 @@ describe('an informer over a network that fails', () => {
       });
     }
 
-    it('opens another watch when a watch is silent, even without an end of the connection', async () => {
+    it('opens another watch when a watch is silent, even if the connection stays open', async () => {
       const { watches } = network.requests;
       network.proxy.deaden();
       await eventually(() => network.requests.watches > watches);
@@ -89,7 +89,7 @@ describe('an informer over a network that fails', () => {
     });
   });
 
-  describe('for longer than history is kept', () => {
+  describe('for longer than the server keeps history', () => {
     beforeEach(async () => {
       network = await FaultyNetwork.start(shortHistory);
     });
@@ -124,7 +124,7 @@ describe('an informer over a network that fails', () => {
     });
 
     for (const seed of [1, 2, 3, 4]) {
-      it(`has the server’s state after random faults, and has called all handlers with the same events (seed ${seed})${seed === 1 ? '' : ' [slow]'}`, async () => {
+      it(`has the server’s objects after random faults, and its handlers have received the same objects (seed ${seed})${seed === 1 ? '' : ' [slow]'}`, async () => {
         const random = seededRandom(seed);
         const selections: readonly InformerOptions[] = [{}, { labelSelector: 'colour=red' }, { metadataOnly: true }];
         const followed = selections.map((selection) => network.follow(selection));

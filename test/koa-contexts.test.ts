@@ -31,7 +31,7 @@ const suites = [
 describe('a server that uses koa’s own context for all requests', function () {
   this.timeout(300_000);
 
-  it('passes the same test files as with its lean contexts [slow]', async () => {
+  it('passes the tests about HTTP that a server with lean contexts passes [slow]', async () => {
     const files = suites.map((suite) => `test/dist/${suite}.test.js`);
     const preload = ['koa-contexts', 'tiers', 'cheap-passwords'].flatMap((name) => ['--require', `./.ci/${name}.js`]);
     const options = ['--no-config', ...preload, '--timeout', '10000', '--exit', '--reporter', 'dot'];

@@ -33,7 +33,7 @@ describe('homeostat kubeconfig', () => {
     await server.stop();
   });
 
-  it('takes the address from the options of serve in flags, the environment or the file', async () => {
+  it('takes the address from the options of serve in flags, environment variables or the configuration file', async () => {
     await writeFile(
       join(folder, 'homeostat.yaml'),
       'host: "0.0.0.0"\nhost-name: [home.example.com]\nport: 9000\ninsecure: true\n',

@@ -153,7 +153,7 @@ describe('label keys of plugins, users and the service', () => {
     expect(reconciled.slice(0, 2)).to.deep.equal([['plain'], ['plain', reserved]]);
   });
 
-  it('fails the start of a plugin that declares objects with reserved keys, with the name of the key', async () => {
+  it('refuses to start a plugin that declares an object with a reserved key, and names the key', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-labels-'));
     await mkdir(join(folder, 'resources/extensions'), { recursive: true });
     await writeFile(join(folder, 'plugin.yaml'), 'name: declares\nversion: 1.0.0\n');

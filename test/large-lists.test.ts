@@ -68,7 +68,7 @@ describe('large lists', () => {
     }
   });
 
-  it('have a table row, or the metadata, of each object', async () => {
+  it('contain a table row or the metadata for each object, depending on the Accept header', async () => {
     const names = items.map(nameOf);
     const { rows } = (await server.get(`${letters}?sort=name`, { accept: table })).body;
     expect(rows.map(({ cells }: { readonly cells: readonly unknown[] }) => cells[0])).to.deep.equal(names);

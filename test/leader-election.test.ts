@@ -59,7 +59,7 @@ describe('leader election', () => {
     describe(`with one candidate ${places[0]}, the other ${places[1]}`, () => {
       beforeEach(() => (open = [...places]));
 
-      it('refuses writes of a suspended leader after another one took over, and ends its run', async () => {
+      it('refuses writes of a suspended leader after another candidate took over, and ends the run of the former leader', async () => {
         const [a, b] = await rivals();
         a.hold();
         await server.create(persons, person('bob'));
@@ -79,7 +79,7 @@ describe('leader election', () => {
         expect([await greetingOf('ada'), await greetingOf('bob')]).to.deep.equal(['b', 'b']);
       });
 
-      it('refuses late writes of a disconnected leader, which gives up before another one takes over', async () => {
+      it('refuses late writes of a disconnected leader, which gives up before another candidate takes over', async () => {
         const [a, b] = await rivals();
         a.line.cut();
         await server.create(persons, person('bob'));
@@ -227,7 +227,7 @@ describe('leader election', () => {
       expect((await server.get(`${persons}/eve`)).body.spec).not.to.have.property('age');
     });
 
-    it('a header without a valid term is refused with 400', async () => {
+    it('a header that is not a valid term of a Lease is refused with 400', async () => {
       const uid = header.split('/')[2] ?? '';
       const wrong = [
         '',

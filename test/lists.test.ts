@@ -24,7 +24,7 @@ function envelopeOf({ body }: Answer): Record<string, unknown> {
 describe('lists', () => {
   let server: TestServer;
   let clock: FakeClock;
-  /** The revision of the last person. */
+  /** The resourceVersion of the person that was created last. */
   let newest: string;
 
   before(async () => {
@@ -128,7 +128,7 @@ describe('lists', () => {
       ],
     ];
     for (const [query, names, envelope] of cases) {
-      it(`has the page, the size and the totals, for "${query}"`, async () => {
+      it(`returns the page, the size and the totals for the query "${query}"`, async () => {
         const answer = await list(query);
         expect(namesOf(answer)).to.deep.equal(names);
         expect(envelopeOf(answer)).to.deep.equal({ ...all, ...envelope });
@@ -156,13 +156,13 @@ describe('lists', () => {
       }
     });
 
-    it('has objects that are equal to those of GET, with apiVersion and kind', async () => {
+    it('has items that are equal to the response to a GET of each object, with apiVersion and kind', async () => {
       const { body } = await list('size=1');
       expect(body.items[0]).to.deep.equal((await server.get(`${persons}/p4`)).body);
       expect(body.items[0].kind).to.equal('Person');
     });
 
-    it('has total and page also with limit', async () => {
+    it('has total and page also in a list with limit', async () => {
       const answer = await list('limit=2');
       expect(envelopeOf(answer)).to.include({ page: 1, size: 0, total: 5 });
       expect(answer.body.metadata.remainingItemCount).to.equal(3);
@@ -207,7 +207,7 @@ describe('lists', () => {
       });
     }
 
-    it('orders indexes by path according to their types: 9 before 10, false before true', async () => {
+    it('orders numbers by their value, not as text: 9 before 10', async () => {
       const path = namespaced('sorting');
       for (const weight of [10, 9, -1, 100])
         await server.create(path, newLetter(`w${weight}`.replace('-', 'm'), { weight }));
@@ -282,7 +282,7 @@ describe('lists', () => {
       expect(namesOf(await list('labelSelector=team%3Dred&labelSelector=team%3Dblue'))).to.deep.equal([]);
     });
 
-    it('read + as a space', async () => {
+    it('read + in a query as a space', async () => {
       expect(namesOf(await list('sort=name&labelSelector=team+in+(red)'))).to.deep.equal(['p0', 'p2']);
     });
   });
@@ -327,7 +327,7 @@ describe('lists', () => {
       });
     }
 
-    it('report the number of remaining objects without a selector, and end without a token', async () => {
+    it('report remainingItemCount only without a selector, and have no continue token in the last chunk', async () => {
       await server.delete(machines);
       for (let i = 0; i < 3; i += 1) await server.create(machines, newMachine(`m${i}`));
       const first = await list('limit=1', machines);
@@ -342,7 +342,7 @@ describe('lists', () => {
       await server.delete(machines);
     });
 
-    it('may change the limit between chunks', async () => {
+    it('accept another limit for the next chunk', async () => {
       const first = await list('sort=name&limit=1', path);
       const rest = await list(`sort=name&limit=100&continue=${tokenOf(first)}`, path);
       expect([...namesOf(first), ...namesOf(rest)]).to.deep.equal(['c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6']);
@@ -358,7 +358,7 @@ describe('lists', () => {
   describe('resourceVersion', () => {
     const path = namespaced('revisions');
 
-    it('returns the list at the given revision with resourceVersionMatch=Exact, and the present list with NotOlderThan, with the revision 0 or without resourceVersionMatch', async () => {
+    it('returns the list at the given revision with resourceVersionMatch=Exact, and the present list with NotOlderThan', async () => {
       await server.create(path, newLetter('one', { weight: 1 }));
       await server.create(path, newLetter('two', { weight: 2 }));
       const past = await list('sort=name', path);
@@ -403,7 +403,7 @@ describe('lists', () => {
   });
 
   describe('namespaces', () => {
-    it('limit the list; a list without a namespace has the objects of all namespaces', async () => {
+    it('restrict a list; a list without a namespace in the path has the objects of all namespaces', async () => {
       for (const namespace of ['here', 'there']) {
         for (const name of ['a', 'b'])
           await server.create(namespaced(namespace), newLetter(name, { text: `${namespace} ${name}` }));

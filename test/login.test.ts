@@ -151,7 +151,7 @@ describe('People who log in', () => {
     for (const answer of answers) expect(answer).to.deep.equal(answers[0]);
   });
 
-  it('wait longer after each failure of an account, up to a limit [slow]', async () => {
+  it('must wait after five failed logins of an account, and longer after each further failed login [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await addUser('ada');
@@ -182,7 +182,7 @@ describe('People who log in', () => {
     expect((await logIn('ada', 'wrong', from('192.0.2.1'))).status).to.equal(429);
   });
 
-  it('are not locked out at their address after a restart while they have a session from it [slow]', async () => {
+  it('are not locked out after a restart of the server at an address from which they have a session [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const options = {
       database: `sqlite:${join(folder, 'h.db')}`,
@@ -204,7 +204,7 @@ describe('People who log in', () => {
     await start();
   });
 
-  it('must also wait after a restart, whether the user exists or not [slow]', async () => {
+  it('must still wait after a restart of the server, whether the user exists or not [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const clock = new FakeClock();
     const options = { database: `sqlite:${join(folder, 'h.db')}`, clock };
@@ -213,7 +213,7 @@ describe('People who log in', () => {
     for (const failures of [5, 1]) {
       for (const user of Array.from({ length: failures }, () => ['ada', 'nobody']).flat())
         expect((await logIn(user, 'wrong')).status).to.equal(401);
-      // The server stores failed logins a second later. Failures in the meantime are stored after the next second.
+      // The server stores failed logins once a second, so the test waits for a second after each group of failures.
       await clock.advance(1000);
       await eventually(() => server.isIdle());
     }
@@ -230,7 +230,7 @@ describe('People who log in', () => {
     await start();
   });
 
-  it('must also wait longer after failures from one address, whatever user names were tried [slow]', async () => {
+  it('must wait after twenty failed logins from one address, whatever user names were tried [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     for (let tries = 0; tries < 20; tries += 1) expect((await logIn(`user${tries}`)).status).to.equal(401);
@@ -239,7 +239,7 @@ describe('People who log in', () => {
     expect((await logIn('another')).status).to.equal(401);
   });
 
-  it('never get a password in objects, lists, exports or a GET of the subresource', async () => {
+  it('cannot read a password from objects, lists, exports or the subresource password', async () => {
     await start();
     await addUser('ada');
     await cookieOf('ada');
@@ -441,7 +441,7 @@ describe('People who log in', () => {
     });
   }
 
-  it('find the security scheme in both OpenAPI documents', async () => {
+  it('find the security scheme for tokens in both OpenAPI documents', async () => {
     await start();
     const document = (await (await admin('GET', '/openapi.json')).json()) as object;
     expect(document).to.have.nested.property('components.securitySchemes.BearerToken.scheme', 'bearer');

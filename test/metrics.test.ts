@@ -45,7 +45,7 @@ describe('GET /metrics', () => {
     expect((await server.get('/')).body.paths).to.include('/metrics');
   });
 
-  it('has the series of kinds, watchers and failed commits from the start, with the value 0', async () => {
+  it('has the series of kinds, watchers, commits and the process from the start', async () => {
     expect(await valueOf('apiserver_storage_objects{resource="letters.people.example.com"}')).to.equal(0);
     expect(await valueOf('apiserver_storage_objects{resource="namespaces"}')).to.equal(1);
     expect(await valueOf('apiserver_registered_watchers{resource="letters.people.example.com"}')).to.equal(0);
@@ -131,7 +131,7 @@ describe('GET /metrics', () => {
     expect((await server.get('/metrics')).text).not.to.match(/nowhere|group-1|part-1|PROPFIND/);
   });
 
-  it('can only be read', async () => {
+  it('refuses other methods than GET and HEAD with 405', async () => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
       expect((await server.request(method, '/metrics')).status).to.equal(405);
     }
@@ -151,7 +151,7 @@ describe('/metrics of a server with a token', () => {
 
   after(() => server.stop());
 
-  it('needs the token, and a known Host', async () => {
+  it('requires the token, and refuses an unknown Host with 403', async () => {
     const headers = { authorization: `Bearer ${token}` };
     expect((await fetch(`${server.url}/metrics`)).status).to.equal(401);
     expect((await fetch(`${server.url}/metrics`, { headers })).status).to.equal(200);
@@ -178,7 +178,7 @@ describe('/metrics of a server with a token', () => {
 });
 
 describe('metrics of a separate program', () => {
-  it('count its requests to the server, by method and code', async () => {
+  it('count the requests of the program to the server, by method and code', async () => {
     const server = await TestServer.start();
     const metrics = new Metrics();
     const client = createClient(server.api.url, { metrics });

@@ -37,7 +37,7 @@ describe('rules of models', () => {
     expect((await server.patch(`${path}/a`, { spec: { until: 4 } })).status).to.equal(422);
   });
 
-  it('with a mistake make the registration fail with an error that names the position', () => {
+  it('make the registration of the model fail when they have a mistake; the error names the position', () => {
     const rules = [{ rule: 'self.spec.form > 1' }];
     const model = defineModel({ gvk: 'shop.example.com/v1/Broken', plural: 'brokens', schema, rules });
     expect(() => server.api.schemeManager.register(model)).to.throw(

@@ -246,7 +246,7 @@ describe("a model's own validation", () => {
     ['throws a text', 'no error'],
     ['conflicts', 'not now'],
   ] as const) {
-    it(`that ${guest} causes the refusal of the write, and is logged with its plugin`, async () => {
+    it(`refuses the write, and is logged with its plugin, when it ${guest}`, async () => {
       await server.create(bookings, booking('b'));
       const expected = {
         reason: 'Invalid',
@@ -267,7 +267,7 @@ describe("a model's own validation", () => {
     ['Fieldless', '{"message":"wrong"} is not a violation'],
     ['Later', 'validate must be synchronous, but returned a Promise'],
   ] as const) {
-    it(`that returns a wrong value (${kind}) refuses the write with a message about the value`, async () => {
+    it(`refuses the write with a message about the result when it returns a wrong value: ${kind}`, async () => {
       const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
       const answer = await server.post(path, { apiVersion, kind, metadata: { name: 'a' } });
       expectRefusal(answer, { reason: 'Invalid', message: text, causes: ['FieldValueInvalid validate'] });
@@ -276,7 +276,7 @@ describe("a model's own validation", () => {
     });
   }
 
-  it('may return null or an empty list for no violations; of many violations, only the first hundred are reported, shortened', async () => {
+  it('may return null or an empty list; of 150 violations, the response has the first 100, shortened', async () => {
     for (const kind of ['Null', 'Empty', 'Many']) {
       const answer = await server.post(`/apis/${apiVersion}/${kind.toLowerCase()}s`, {
         apiVersion,
@@ -290,7 +290,7 @@ describe("a model's own validation", () => {
     }
   });
 
-  it('is a static method in the class form, called on its class', async () => {
+  it('is a static method of a model class, and is called with the class as `this`', async () => {
     const room = { apiVersion, kind: 'Room', metadata: { name: 'r' }, spec: { beds: 2, guests: 5 } };
     expectRefusal(await server.post(rooms, room), {
       reason: 'Invalid',

@@ -60,7 +60,7 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(`${namespaces}?fieldSelector=status.phase=Active`)).body.total).to.be.above(1);
   });
 
-  it('that do not exist have no objects: 404 for an object, an empty list, 404 for a creation', async () => {
+  it('return 404 for a GET or POST of an object, and an empty list, when they do not exist', async () => {
     for (const name of ['nowhere', 'Not_Valid']) {
       const object = await server.get(`${lettersIn(name)}/hello`);
       expectRefusal(object, { reason: 'NotFound', message: 'letters.people.example.com "hello" not found' });
@@ -191,7 +191,7 @@ describe('namespaces across a restart', () => {
 
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('are emptied further after the restart [slow]', async () => {
+  it('are deleted with their objects after a restart that interrupts the deletion [slow]', async () => {
     const database = `sqlite:${folder}/restart.db`;
     const clock = new FakeClock();
     const first = await TestServer.start({ database, clock });
@@ -214,18 +214,18 @@ describe('namespaces across a restart', () => {
   });
 });
 
-// The clock advances by itself, because servers on etcd wait by it for each other's writes.
+// The clock advances by itself, because servers on etcd use the clock to wait for each other's writes.
 const clockOfTwo = hurriedClock(10);
 
 describeTwoServers(
   'namespaces of two servers on one database',
   (servers) => {
-    it('have one namespace default, even if both servers create it at the same time', async () => {
+    it('contain one namespace default, even if both servers create it at the same time', async () => {
       const [a, b] = await Promise.all(servers.map(async (server) => server.get(`${namespaces}/default`)));
       expect(a?.body.metadata.uid).to.be.a('string').and.equal(b?.body.metadata.uid);
     });
 
-    it('are emptied by both servers at once, and removed once [slow]', async () => {
+    it('are deleted only once, although both servers delete their objects at the same time [slow]', async () => {
       const [first, second] = servers as [TestServer, TestServer];
       await createNamespaces(first.api.client, ['shared']);
       const names = Array.from({ length: 60 }, (_, at) => `l${at}`);

@@ -47,7 +47,7 @@ describe('a person in a person', () => {
     expectRefusal(answer, { reason: 'Invalid', causes: ['FieldValueRequired spec.otherPerson.spec'] });
   });
 
-  it('may have no apiVersion, kind and metadata, and keeps those that it has', async () => {
+  it('may omit apiVersion, kind and metadata, and keeps them when they are sent', async () => {
     const otherPerson = {
       apiVersion: 'people.example.com/v1alpha1',
       kind: 'Person',

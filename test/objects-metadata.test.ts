@@ -43,7 +43,7 @@ describe('objects: metadata', () => {
   }
 
   describe('at creation', () => {
-    it('replaces metadata of the server without an error [spec 2.3-creation-timestamp, 2.3-version-servers]', async () => {
+    it('overwrites metadata that only the server sets, without an error or a warning [spec 2.3-creation-timestamp, 2.3-version-servers]', async () => {
       const sent = {
         uid: 'mine',
         version: 17,
@@ -85,14 +85,14 @@ describe('objects: metadata', () => {
       expect(inNamespace.body.metadata.namespace).to.equal('here');
     });
 
-    it('treats null, which typed clients send, as absent', async () => {
+    it('treats null and empty texts in metadata, which typed clients send, as absent', async () => {
       const sent = { creationTimestamp: null, labels: null, finalizers: null, uid: '', resourceVersion: '' };
       const { status, body } = await server.post(persons, person('bob', {}, sent));
       expect(status, JSON.stringify(body)).to.equal(201);
       expect(body.metadata).to.not.have.any.keys('labels', 'finalizers');
     });
 
-    it('makes a name from generateName: at most 58 characters of it and 5 random ones', async () => {
+    it('makes a name from at most 58 characters of generateName and 5 random characters', async () => {
       for (const base of ['gen-', 'x'.repeat(70)]) {
         const { body } = await server.post(persons, { ...person(''), metadata: { generateName: base } });
         expect(body.metadata.name.slice(0, -5)).to.equal(base.slice(0, 58));
@@ -101,7 +101,7 @@ describe('objects: metadata', () => {
       }
     });
 
-    it('prefers the name to generateName', async () => {
+    it('uses the name when a client sends both name and generateName', async () => {
       const { body } = await server.post(persons, person('bob', {}, { generateName: 'gen-' }));
       expect(body.metadata.name).to.equal('bob');
     });
@@ -114,11 +114,11 @@ describe('objects: metadata', () => {
     });
   });
 
-  it('generates another name when a name is taken, at most eight times', async () => {
+  it('generates another name when a generated name is taken, and gives up after eight names', async () => {
     let draws = 0;
     const random = (): number => {
       draws += 1;
-      // The first 7 random names for the second object are equal to the name of the first one.
+      // The first 7 random names for the second object are equal to the name of the first object.
       return draws <= 8 * 5 ? 0 : 0.5;
     };
     const other = await TestServer.start({ random });
@@ -188,7 +188,7 @@ describe('objects: metadata', () => {
   });
 
   describe('generation', () => {
-    it('increases with changes outside of metadata and status, and with deletionTimestamp', async () => {
+    it('increases with changes outside of metadata and status, and when deletionTimestamp is set', async () => {
       const generations: number[] = [];
       const note = async (answer: Promise<{ body: { metadata: { generation: number } } }>): Promise<void> => {
         generations.push((await answer).body.metadata.generation);
@@ -217,7 +217,7 @@ describe('objects: metadata', () => {
     const deviating = '/status is disabled, status changes increment generation';
 
     for (const { name, old, obj, statusEnabled, expected } of cases) {
-      it(`changes as in the recorded case: ${name}${name === deviating ? ' (not here)' : ''}`, async () => {
+      it(`changes as in the recorded case: ${name}${name === deviating ? ' (this server differs)' : ''}`, async () => {
         const [path, kind] = statusEnabled ? [machines, 'Machine'] : [persons, 'Person'];
         const asSent = ({ spec, status, metadata }: Case['old']): object => ({
           apiVersion,
@@ -244,7 +244,7 @@ describe('objects: metadata', () => {
   });
 
   describe('a write that changes nothing', () => {
-    it('writes nothing, sends no event, and returns the stored object', async () => {
+    it('stores nothing, sends no event, and returns the stored object', async () => {
       const stored = (await server.patch(ann, { metadata: { labels: { a: 'b' } }, spec: { tags: ['x', 'y'] } })).body;
       const same = { labels: { a: 'b' } };
       const writes = [
@@ -272,7 +272,7 @@ describe('objects: metadata', () => {
   });
 
   describe('deletion', () => {
-    it('of an object without finalizers removes it at once, and returns a Status with name, group, kind and uid [spec 3-finalizers, 3-transitions, 4.1-delete]', async () => {
+    it('removes an object without finalizers at once, and returns a Status with name, group, kind and uid [spec 3-finalizers, 3-transitions, 4.1-delete]', async () => {
       const { uid } = (await server.get(ann)).body.metadata;
       const { status, body } = await server.delete(ann);
       expect(status).to.equal(200);
@@ -286,7 +286,7 @@ describe('objects: metadata', () => {
       expect((await server.get(ann)).status).to.equal(404);
     });
 
-    it('of an object with finalizers marks it; the object stays until the last finalizer is removed [spec 2.3-deletion-timestamp, 2.3-finalizers, 3-declared-deleted, 3-finalizers, 3-transitions]', async () => {
+    it('sets deletionTimestamp on an object with finalizers, which stays until its last finalizer is removed [spec 2.3-deletion-timestamp, 2.3-finalizers, 3-declared-deleted, 3-finalizers, 3-transitions]', async () => {
       await server.patch(ann, { metadata: { finalizers: ['a.b/one', 'a.b/two'] } });
       const watch = await follow();
       const marked = await server.delete(ann);
@@ -319,7 +319,7 @@ describe('objects: metadata', () => {
       expect(gone.deletionTimestamp).to.equal(marked.body.metadata.deletionTimestamp);
     });
 
-    it('ignores a deletionTimestamp that a client sends [spec 3-transitions]', async () => {
+    it('cannot be undone by a patch that removes deletionTimestamp [spec 3-transitions]', async () => {
       await server.patch(ann, { metadata: { finalizers: ['a.b/c'] } });
       await server.delete(ann);
       const { deletionTimestamp } = (await server.get(ann)).body.metadata;
@@ -328,7 +328,7 @@ describe('objects: metadata', () => {
       await server.patch(ann, { metadata: { finalizers: [] } });
     });
 
-    it('of a collection deletes the selected objects, and returns their list', async () => {
+    it('deletes the selected objects of a collection, and returns their list', async () => {
       await server.create(persons, person('red', {}, { labels: { team: 'red' } }));
       await server.create(persons, person('held', {}, { labels: { team: 'red' }, finalizers: ['a.b/c'] }));
       const { status, body } = await server.delete(`${persons}?labelSelector=team=red`);
@@ -343,7 +343,7 @@ describe('objects: metadata', () => {
       await server.patch(`${persons}/held`, { metadata: { finalizers: null } });
     });
 
-    it('of a collection deletes all objects, even if there are more of them than writes that may wait [slow]', async () => {
+    it('deletes all objects of a collection, even if they are more than the writes that may wait at once [slow]', async () => {
       // 10,000 writes may wait, in addition to those that are being committed.
       const creations = 12_000;
       for (let from = 0; from < creations; from += 2000) {
@@ -356,7 +356,7 @@ describe('objects: metadata', () => {
   });
 
   describe('labels and annotations', () => {
-    it('accept keys and values by the rules [spec 2.3-annotations, 2.5-form]', async () => {
+    it('accept keys and values that follow the rules of their format [spec 2.3-annotations, 2.5-form]', async () => {
       const labels = { 'example.com/Team_1.x': 'Red-1', plain: '', a: 'x'.repeat(63) };
       const annotations = { 'Example.com/note': 'anything at all: ☃ \n', plain: 'x'.repeat(200_000) };
       const { status, body } = await server.post(persons, person('bob', {}, { labels, annotations }));
@@ -390,7 +390,7 @@ describe('objects: metadata', () => {
     }
   });
 
-  it('distinguishes objects with one name in two namespaces, and of two kinds', async () => {
+  it('distinguishes objects of the same name in two namespaces, and of two kinds', async () => {
     const there = lettersHere.replace('here', 'there');
     await server.create(lettersHere, newLetter('same', { text: 'one' }));
     await server.create(there, newLetter('same', { text: 'two' }));

@@ -38,13 +38,13 @@ describe('objects: writes', () => {
       expect(body.status).to.deep.equal({ greeting: 'bye' });
     });
 
-    it('stays at a PUT that leaves it out', async () => {
+    it('stays unchanged in a PUT without status', async () => {
       await server.patch(ann, { status: { greeting: 'hello' } });
       const { body } = await server.put(ann, person('ann', { age: 31 }));
       expect([body.spec.age, body.status]).to.deep.equal([31, { greeting: 'hello' }]);
     });
 
-    it('is removed by a PATCH that removes it', async () => {
+    it('is removed by a merge patch with null, and by a JSON patch', async () => {
       await server.patch(ann, { status: { greeting: 'hello' } });
       expect((await server.patch(ann, { status: null })).body).to.not.have.property('status');
       await server.patch(ann, { status: { greeting: 'again' } });
@@ -54,7 +54,7 @@ describe('objects: writes', () => {
       expect((await server.get(ann)).body).to.not.have.property('status');
     });
 
-    it('is validated [spec 2.3-status-structure]', async () => {
+    it('is validated by the schema [spec 2.3-status-structure]', async () => {
       const wrong = { status: { greeting: 5 } };
       const causes = ['FieldValueTypeInvalid status.greeting'];
       expectRefusal(await leavesNoTrace(server, () => server.patch(ann, wrong)), { reason: 'Invalid', causes });
@@ -106,7 +106,7 @@ describe('objects: writes', () => {
   }
 
   describe('dryRun=All [compat dry-run]', () => {
-    it('shows the object that a creation would store, without a resourceVersion', async () => {
+    it('returns the object that a creation would store, without a resourceVersion', async () => {
       const { status, body, headers } = await leavesNoTrace(server, () =>
         server.post(`${persons}?dryRun=All`, person('bob', { bogus: 1 })),
       );
@@ -119,7 +119,7 @@ describe('objects: writes', () => {
       expect((await server.get(`${persons}/bob`)).status).to.equal(404);
     });
 
-    it('shows the results of updates and patches, and stores nothing', async () => {
+    it('returns the results of updates and patches, and stores nothing', async () => {
       const query = '?dryRun=All';
       const put = await leavesNoTrace(server, () => server.put(`${ann}${query}`, person('ann', { age: 31 })));
       expect([put.status, put.body.spec.age, put.body.metadata.version]).to.deep.equal([200, 31, 2]);
@@ -131,7 +131,7 @@ describe('objects: writes', () => {
       expect((await server.get(ann)).body).to.not.have.property('status');
     });
 
-    it('shows the results of deletions, and deletes nothing', async () => {
+    it('returns the results of deletions, and deletes nothing', async () => {
       const { metadata } = (await server.get(ann)).body;
       for (const options of [{}, { body: { dryRun: ['All'] } }]) {
         const path = 'body' in options ? ann : `${ann}?dryRun=All`;
@@ -156,7 +156,7 @@ describe('objects: writes', () => {
     const expected = ['unknown field "spec.bogus"', 'unknown field "spec.otherPerson.spec.more"'];
 
     for (const query of ['', '?fieldValidation=Warn']) {
-      it(`are pruned, each with a Warning${query === '' ? ', by default' : ''}`, async () => {
+      it(`are pruned, with a Warning for each field${query === '' ? ', by default' : ''}`, async () => {
         const answer = await server.post(`${persons}${query}`, person('bob', unknown));
         expect(answer.status).to.equal(201);
         const warnings = warningsOf(answer);
@@ -171,7 +171,7 @@ describe('objects: writes', () => {
       });
     }
 
-    it('are pruned without a warning with Ignore', async () => {
+    it('are pruned without a warning with fieldValidation=Ignore', async () => {
       const answer = await server.post(`${persons}?fieldValidation=Ignore`, person('bob', unknown));
       expect([answer.status, warningsOf(answer)]).to.deep.equal([201, []]);
       expect(answer.body.spec).to.not.have.property('bogus');
@@ -184,7 +184,7 @@ describe('objects: writes', () => {
       expect(answer.headers['warning']).to.contain('extra').and.contain('metadata.colour');
     });
 
-    it('with special characters in their names are in valid Warning headers', async () => {
+    it('are pruned even if their names have characters that are not valid in a header such as Warning', async () => {
       const answer = await server.post(persons, person('bob', { 'new\nline': 1, 'snow☃man': 2, 'quo"te': 3 }));
       expect(answer.status, answer.text).to.equal(201);
       expect(Object.keys(answer.body.spec)).to.have.members(['name', 'nick']);
@@ -225,7 +225,7 @@ describe('objects: writes', () => {
       expect(body.spec.name).to.equal('2030-01-01');
     });
 
-    it('sends YAML to clients that request it, and it parses to the same object', async () => {
+    it('sends YAML that parses to the same object, to clients that request YAML', async () => {
       const json = (await server.get(ann)).body;
       const answer = await server.get(ann, { accept: 'application/yaml' });
       expect(answer.headers['content-type']).to.equal('application/yaml');
@@ -259,7 +259,7 @@ describe('objects: writes', () => {
   });
 
   describe('patches [compat patch]', () => {
-    it('are merged by RFC 7396: null removes a field, and lists are replaced', async () => {
+    it('are merged by RFC 7396: null removes a field, and a list replaces the stored list', async () => {
       const { body } = await server.patch(ann, {
         metadata: { labels: { a: 'b' } },
         spec: { age: null, tags: ['b', 'c'] },
@@ -268,7 +268,7 @@ describe('objects: writes', () => {
       expect(body.metadata.labels).to.deep.equal({ a: 'b' });
     });
 
-    it('treat a strategic merge patch without directives as a merge patch', async () => {
+    it('are merged by RFC 7396 when they are strategic merge patches without directives', async () => {
       const type = 'application/strategic-merge-patch+json';
       const { status, body } = await server.patch(ann, { spec: { age: 5, tags: ['z'] } }, { type });
       expect([status, body.spec.age, body.spec.tags]).to.deep.equal([200, 5, ['z']]);
@@ -311,7 +311,7 @@ describe('objects: writes', () => {
       expect(metadata.version).to.equal(21);
     });
 
-    it('do not create objects or change other kinds', async () => {
+    it('return 404 for an absent object, and change an object in a namespace', async () => {
       expectRefusal(await server.patch(`${persons}/nobody`, { spec: { name: 'N' } }), { reason: 'NotFound' });
       const path = letters.replace('letters', 'namespaces/here/letters');
       await server.create(path, newLetter('l', { weight: 1 }));

@@ -55,7 +55,7 @@ describe('The login at an issuer in chromium [slow]', function () {
       page.evaluate(async ([to, by]) => (await fetch(String(to), { method: String(by) })).status, [path, method]);
     expect(await status('/apis')).to.equal(200);
     expect(await status('/logout', 'POST')).to.equal(204);
-    // After this line, the browser reports the refusals of the test.
+    // The browser reports the later 401 as an error, so the test checks the errors here.
     expect(complaints.filter((text) => !text.includes('401'))).to.deep.equal([]);
     expect(await status('/apis')).to.equal(401);
     await context.close();

@@ -99,7 +99,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect(await whoIs(browser)).to.equal(401);
   });
 
-  it('are logged out by a logout, and when the configuration no longer has the issuer or its client', async () => {
+  it('are logged out by POST /logout, and when their issuer is removed from the configuration', async () => {
     await login.start();
     const [first, second] = [login.browser(), login.browser()];
     for (const browser of [first, second]) await browser.logIn('staff');
@@ -231,7 +231,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  it('are refused when their user name would be that of a system user', async () => {
+  it('are refused when their user name would begin with system:', async () => {
     await login.start();
     const text = (await readFile(login.file, 'utf8')).replaceAll("prefix: 'oidc:'", "prefix: 'system:'");
     await writeFile(login.file, text);
@@ -261,10 +261,7 @@ describe('People who log in with a browser at an issuer', () => {
     await login.issuer.expect(person());
     expect((await login.browser().logIn('staff')).status).to.equal(200);
 
-    /**
-     * Returns the URL with which the issuer sends the browser back. Later failures of the issuer affect only its token
-     * endpoint.
-     */
+    /** Begins a login, and returns its callback URL with an invented code, without a request to the failing issuer. */
     async function browserReturn(of: LoginBrowser): Promise<URL> {
       const location = new URL(await of.begin('staff'));
       const back = new URL(location.searchParams.get('redirect_uri') ?? '');
@@ -274,7 +271,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  it('can log in after the issuer has changed its key; while it does not respond, only their logins fail', async () => {
+  it('can log in after an issuer has changed its key; while an issuer does not respond, only its logins fail', async () => {
     await login.start();
     expect((await login.browser().logIn('staff')).status).to.equal(200);
     await login.issuer.rotate('next', 'RS256');
@@ -291,7 +288,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await browser.get('/docs')).status).to.equal(401);
   });
 
-  it('use the client secret from its file, and a changed secret at once', async () => {
+  it('log in with the client secret in a file, and with a changed secret as soon as the file has changed', async () => {
     const secretFile = join(login.folder, 'secret');
     await writeFile(secretFile, 'a+secret%word\n', { mode: 0o600 });
     await login.configure({ name: 'staff', more: '    clientSecretFile: secret\n' });
@@ -315,7 +312,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((error as Error).message).to.include(secretFile);
   });
 
-  it('return to an HTTPS URL and get Secure cookies behind a proxy that ends TLS', async () => {
+  it('return to an HTTPS URL and get Secure cookies behind a proxy that terminates TLS', async () => {
     await login.start({ trustedProxies: ['127.0.0.1'], hostNames: ['homeostat.example.com'] });
     const browser = login.browser({ 'x-forwarded-proto': 'https', host: 'Homeostat.example.com' });
     const location = new URL(await browser.begin('staff'));
@@ -355,7 +352,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  itOnShared('may return to another replica, but only once', async (database) => {
+  itOnShared('may complete their login at another replica, but only once', async (database) => {
     await login.start({ database });
     const other = await TestServer.start({ ...login.options, database });
     try {

@@ -175,7 +175,7 @@ ${indented(of.ca)}
     await eventually(async () => !(await isKnown(token)));
   });
 
-  it('refuses documents that are too large, malformed, redirected, or of another issuer [slow]', async () => {
+  it('refuses documents of an issuer that are too large, malformed, redirected, or for another issuer [slow]', async () => {
     const bad: readonly IssuerFault[] = [
       'of another issuer',
       'no JSON',

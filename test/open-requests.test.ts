@@ -131,7 +131,7 @@ describe('open requests that need a permission', () => {
     expect(watches[1]?.events.at(-1)?.object).to.include({ code: 403 });
   });
 
-  it('need the verbs create and patch for an apply to an absent object', async () => {
+  it('need the verbs create and patch when an apply creates the object', async () => {
     await bind('ben');
     const rules = [{ apiGroups: ['people.example.com'], resources: ['persons'], verbs: ['patch'] }];
     await server.patch(`${rbac}/clusterroles/watcher`, { rules });

@@ -22,7 +22,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     return body.paths[`apis/${apiVersion}`].serverRelativeURL as string;
   }
 
-  it('is listed at the root', async () => {
+  it('is listed among the paths at the root', async () => {
     const { body } = await server.get('/');
     expect(body.paths).to.include.members(['/docs', '/openapi.json', '/openapi/v3']);
   });

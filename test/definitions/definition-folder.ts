@@ -9,22 +9,22 @@ const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 /** The time limit for a kind to become Established. */
 const establishedWithinMs = 30_000;
 
-/** The result of one definition on a server. */
+/** The result of the creation of a definition and its objects on a server. */
 export interface DefinitionReport {
   readonly name: string;
-  /** The reason why it was rejected; undefined when it was accepted. */
+  /** The message with which the server refused the definition; undefined when the server accepted it. */
   readonly refusal: string | undefined;
   readonly warnings: readonly string[];
   /** The time from the request to the condition Established; undefined when the kind did not become Established. */
   readonly establishedMs: number | undefined;
   /**
-   * The number of accepted objects: those in the folder, and a sample that is made from the schema. Each object is
-   * deleted again, because examples often share a name.
+   * The number of objects that the server accepted, of those in the folder and a sample made from the schema. Each
+   * object is deleted again, because examples often have the same name.
    */
   readonly accepted: number;
-  /** The reasons why objects were rejected. */
+  /** The messages with which the server refused objects. */
   readonly refused: readonly string[];
-  /** True when an object with a spec of a wrong type was rejected; undefined when the schema has no spec. */
+  /** True when the server refused a spec that is not an object; undefined if the schema has no spec of type object. */
   readonly refusesWrong: boolean | undefined;
   readonly longestStallMs: number;
 }
@@ -196,8 +196,8 @@ function isEstablished(text: string): boolean {
 }
 
 /**
- * Returns true when the kind is served in the version of its definition. The preferred version of the group is not
- * enough, because it may belong to another kind.
+ * Returns true when the server serves the kind in the version of its definition. The check requests the kind itself,
+ * because the same group and version may also have other kinds.
  */
 async function isServed(server: HostileProcess, definition: JsonObject): Promise<boolean> {
   const { group, version, plural } = partsOf(definition);

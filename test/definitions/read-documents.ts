@@ -6,13 +6,13 @@ import { CORE_SCHEMA, defineScalarTag, intCoreTag, loadAll, mergeTag, YAMLExcept
 
 /** The content of a folder of YAML and JSON files. */
 export interface Documents {
-  /** The objects of all files in order. The items of a `List` replace the list. */
+  /** The objects of all files, in the order of the paths. A `List` is replaced by its items. */
   readonly objects: readonly JsonObject[];
-  /** The errors of files that cannot be read, as `<path>:<line>: <reason>`. */
+  /** The errors of files that are not valid YAML or JSON, as `<path>:<line>: <reason>`. */
   readonly problems: readonly string[];
 }
 
-/** The integers with a leading 0, which are octal in YAML 1.1, the version that kubectl reads: `0755` is 493. */
+/** Parses an integer with a leading 0 as octal, as YAML 1.1 does, which is kubectl's version: `0755` is 493. */
 const octalTag = defineScalarTag(intCoreTag.tagName, {
   ...intCoreTag,
   resolve: (source, ...more) =>
@@ -27,7 +27,7 @@ const options = { schema: CORE_SCHEMA.withTags(mergeTag, octalTag), maxDepth: 10
 
 /**
  * Returns the documents of all YAML and JSON files in a folder and its subfolders.
- * @throws Error of Node when the folder does not exist.
+ * @throws Error with the code ENOENT when the folder does not exist.
  */
 export function readDocuments(folder: string): Documents {
   const files = filesOf(folder).map(readFile);

@@ -38,7 +38,7 @@ const candidates = [
 ];
 
 /**
- * Returns the smallest value that a schema allows according to some of its keywords; the server may still refuse it.
+ * Returns a small value for a schema. The function considers only some keywords, so the server may refuse the value.
  */
 export function sampleOf(schema: JsonObject): unknown {
   const { type, properties, required, items, minItems } = schema;
@@ -71,7 +71,7 @@ function sampleText({ format, pattern, minLength }: JsonObject): string {
   const least = Number(minLength ?? 0);
   const tried = candidates.map((each) => each.padEnd(least, 'a'));
   if (typeof pattern !== 'string') return tried[0] ?? '';
-  // A pattern of RE2 that is not valid in JavaScript matches none of the samples.
+  // For a pattern of RE2 that is not valid in JavaScript, the function returns the first sample.
   try {
     const expression = new RegExp(pattern);
     return tried.find((each) => expression.test(each)) ?? tried[0] ?? '';

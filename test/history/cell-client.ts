@@ -19,7 +19,8 @@ export class CellClient {
   readonly #agent = new Agent({ keepAlive: true });
 
   /**
-   * Sends a request about a cell. Returns undefined when the request was not sent, so that no operation is recorded.
+   * Sends a request about a cell. Returns undefined when the request had no effect, for example because no server
+   * listens; then no operation is recorded.
    */
   async perform(port: number, key: string, request: Request): Promise<Outcome | undefined> {
     const answer = await this.#send(port, ...messageOf(key, request));
@@ -28,8 +29,8 @@ export class CellClient {
   }
 
   /**
-   * Lists all cells or one, in chunks of `limit` or completely. Returns undefined when there is no response, or when
-   * the continue token has expired before the next chunk.
+   * Lists all cells or one, in chunks of `limit` or completely. Returns undefined if a request fails, for example
+   * because the continue token has expired before the next chunk.
    */
   async list(port: number, options: { key?: string; limit?: number } = {}): Promise<ListAnswer | undefined> {
     const { key, limit } = options;

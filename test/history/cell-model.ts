@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** The kind of the objects in all histories. It has only a value. */
+/** The kind of the objects in all histories. Its spec has only the field `value`. */
 export const Cell: ModelDescriptor = defineModel({
   gvk: 'history.example.com/v1/Cell',
   plural: 'cells',

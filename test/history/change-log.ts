@@ -23,7 +23,7 @@ export function changesOf(history: History): Change[] {
     .sort((a, b) => a.revision - b.revision);
 }
 
-/** Returns the changes of {@link changesOf} without duplicates. */
+/** Returns one change of {@link changesOf} for each revision. */
 export function distinctChangesOf(history: History): Change[] {
   return [...new Map(changesOf(history).map((change) => [change.revision, change])).values()];
 }

@@ -107,7 +107,7 @@ async function memberOf(
 }
 
 /**
- * Causes one fault after the other, the first one at once, with pauses in which the service recovers. Returns the
+ * Causes one fault after the other until `signal` aborts, each after a pause in which the service recovers. Returns the
  * number of faults.
  */
 export async function injectFaults(

@@ -45,8 +45,7 @@ export function event(type: Event['type'], object: ObjectState, at: number): Fra
 }
 
 /**
- * Returns a watch from the beginning to the end of the history. Each of its connections resumes at the end of the
- * previous one.
+ * Returns a watch from the beginning to the end of the history, with one stream for each connection of the watcher.
  */
 export function watch(streams: readonly Watch['streams'][number][], fields: Partial<Watch> = {}): Watch {
   return { watcher: 'watcher', key: undefined, after: 0, since: 0, streams, end: 'open', ...fields };

@@ -114,23 +114,23 @@ describe('the history of a server with a planted bug [slow]', () => {
     expect(broken).to.include(guarantee);
   }
 
-  it('that responds before a write is durable breaks linearizability', async function () {
+  it('breaks linearizability if the server responds before a write is durable', async function () {
     await expectBroken(this, 'linearizable', { mutant: 'earlyAnswers', ...setups.oneOnSqlite, faults: ['kill'] });
   });
 
-  it('that returns an earlier state for some reads breaks linearizability', async function () {
+  it('breaks linearizability if the server returns an earlier state for some reads', async function () {
     const faults = ['slowWatchers'] as const;
     await expectBroken(this, 'linearizable', { mutant: 'staleReads', ...setups.oneOnSqlite, faults });
   });
 
-  it('that loses one change in three hundred of its feed breaks a guarantee for watchers', async function () {
+  it('breaks a guarantee for watchers if the server loses one change in three hundred of its feed', async function () {
     const faults = ['slowWatchers'] as const;
-    // The server makes lists in chunks from the feed, so lists with lost changes may break another guarantee. The test
-    // waits only for this guarantee.
+    // The server makes lists in chunks from the feed, so lists with lost changes may break other guarantees, too. The
+    // test waits only for the guarantee that every write is an event.
     await expectBroken(this, 'every write is an event', { mutant: 'lostChanges', ...setups.oneOnSqlite, faults });
   });
 
-  it('whose replicas read only their own memory breaks linearizability', async function () {
+  it('breaks linearizability if replicas read only their own memory', async function () {
     const faults = ['pause'] as const;
     await expectBroken(this, 'linearizable', { mutant: 'unaskedReads', ...setups.threeOnPostgres, faults });
   });

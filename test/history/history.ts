@@ -46,7 +46,7 @@ export interface Operation {
   readonly request: Request;
   readonly answer: Outcome;
   readonly call: Moment;
-  /** Infinity when the response is unknown. */
+  /** Infinity when the outcome is unknown. */
   readonly return: Moment;
 }
 
@@ -84,7 +84,7 @@ export interface Stream {
 /** The events of a watcher after a list, over many connections, until it gets 410 and lists again. */
 export interface Watch {
   readonly watcher: string;
-  /** The object that it watches; undefined for all objects. */
+  /** The name of the watched object; undefined for a watch of all objects. */
   readonly key: string | undefined;
   /** The revision of the list. */
   readonly after: number;

@@ -20,7 +20,7 @@ describe('linearizability of one object', () => {
     ).to.equal(true);
   });
 
-  it('accepts either state in a read during a write, and only the new state in a read after it', () => {
+  it('accepts the old or new state in a read during a write, but not the old state after a read of the new state', () => {
     expect(isLinearizable(created(1, 2), updated(3, 8, v2), read(4, 5, v1), read(6, 7, v2))).to.equal(true);
     expect(isLinearizable(created(1, 2), updated(3, 8, v2), read(4, 5, v2), read(6, 7, v1))).to.equal(false);
   });
@@ -30,7 +30,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), read(3, 4, undefined))).to.equal(false);
   });
 
-  it('rejects a lost write, which was acknowledged before', () => {
+  it('rejects a history in which an acknowledged write is lost', () => {
     expect(isLinearizable(created(1, 2), updated(3, 4, v2), updated(5, 6, state(3, { version: 2 })))).to.equal(false);
   });
 
@@ -55,7 +55,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(...before, operation([5, 6], expecting(2), { kind: 'conflict' }))).to.equal(false);
   });
 
-  it('rejects the refusal of a creation of an absent object, and of a deletion of an existing one', () => {
+  it('rejects AlreadyExists for an absent object, and NotFound for an existing object', () => {
     const refused = operation([3, 4], { verb: 'create', value: 'x' }, { kind: 'exists' });
     const missed = operation([3, 4], { verb: 'delete', expect: {} }, { kind: 'notFound' });
     expect(isLinearizable(created(1, 2), refused)).to.equal(true);
@@ -107,7 +107,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), ...unknown, read(50, 51, state(9, { value: 'y' })))).to.equal(false);
   });
 
-  it('treats a list as a read of every object in its range', () => {
+  it('treats a list as a read of every requested object', () => {
     const listing = { client: 'c', keys: ['a'], states: new Map(), revision: 1, call: 3, return: 4 };
     const violations = checkLinearizability(history({ operations: [created(1, 2)], listings: [listing] }));
     expect(violations).to.have.length(1);
@@ -118,7 +118,7 @@ describe('linearizability of one object', () => {
 interface Step {
   readonly call: number;
   readonly return: number;
-  /** `w1` writes 1, `r1` reads it. */
+  /** `w1` is a write of 1, and `r1` is a read that returns 1. */
   readonly text: string;
 }
 

@@ -23,7 +23,7 @@ export interface SequentialModel<State, Operation> {
 /** The first operation whose response no order explains. */
 export interface Unexplained<State, Operation> {
   readonly operation: Operation;
-  /** All possible states of the object at the response, without the effects of operations that have no response yet. */
+  /** The possible states of the object before this response, after the operations that earlier responses require. */
   readonly states: readonly State[];
 }
 

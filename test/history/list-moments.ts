@@ -3,8 +3,8 @@ import { sightingsOf } from './sightings.ts';
 import type { Sighting } from './sightings.ts';
 
 /**
- * Checks that each list shows all its objects at one revision, that of the list, even if it came in chunks during other
- * writes.
+ * Checks that each list shows all its objects at the revision of the list, even if the client read the list in chunks
+ * during other writes.
  */
 export function checkListMoments(history: History): Violation[] {
   const byKey = new Map<string, Sighting[]>(history.keys.map((key) => [key, []]));

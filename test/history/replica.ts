@@ -8,7 +8,7 @@ import type { Mutant } from './mutants.ts';
 /** A server process, which keeps its port during the whole run. */
 export class Replica {
   readonly port: number;
-  /** The proxy between the replica and its database; undefined for a database that is not a server (SQLite). */
+  /** The proxy between the replica and its database server; undefined for SQLite and etcd. */
   readonly proxy: TcpProxy | undefined;
   readonly #args: readonly string[];
   #server: KillableServer | undefined;
@@ -28,8 +28,8 @@ export class Replica {
   }
 
   /**
-   * Starts the process, and resolves when it is ready. The database may notice the end of the previous process only
-   * after a short time.
+   * Starts the process, and resolves when it is ready. Tries again if a start fails, because the database may notice
+   * the end of the previous process only after a short time.
    */
   async start(): Promise<void> {
     const program = new URL('./history-server.js', import.meta.url);

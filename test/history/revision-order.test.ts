@@ -30,7 +30,7 @@ describe('the order of revisions over all objects', () => {
     expect(violations.map(({ guarantee }) => guarantee)).to.deep.equal(['revisions follow time']);
   });
 
-  it('is broken by a list whose revision is earlier than one that a client saw before', () => {
+  it('is broken by a list whose revision is below a revision that a client saw before', () => {
     expect(
       checkRevisionOrder(history({ operations: [created(1, 2), other], listings: [listing(1, v1)] })),
     ).to.have.length(1);

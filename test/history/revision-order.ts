@@ -15,7 +15,7 @@ interface Mark {
 
 /**
  * Checks that revisions follow time, because a database has one counter for all objects. A write that begins after a
- * client saw a revision must get a higher revision. A list that begins after that must not have a lower revision.
+ * client saw a revision must get a higher revision, and a list that begins later must not have a lower revision.
  */
 export function checkRevisionOrder(history: History): Violation[] {
   const violations: Violation[] = [];

@@ -79,7 +79,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(history({ operations: unknown, watches }))).to.deep.equal(['resumable']);
   });
 
-  it('resumable: is broken when a connection begins before the requested revision', () => {
+  it('resumable: is broken when a connection receives a change up to the revision after which it resumes', () => {
     const watches = [watch([{ after: 2, frames: [second, third, deleted] }], { after: 2, since: 4 })];
     expect(broken(history({ operations, watches }))).to.deep.equal(['resumable']);
   });
@@ -97,7 +97,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(told(added, bookmark(2, 12), second, third, deleted))).to.deep.equal(['bookmarkable']);
   });
 
-  it('no event from the future: is broken when an event comes before the request', () => {
+  it('no event from the future: is broken when an event comes before the request that causes it', () => {
     const early = event('MODIFIED', v2, 2);
     expect(broken(told(added, early, third, deleted))).to.deep.equal(['no event from the future']);
   });

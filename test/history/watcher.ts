@@ -9,7 +9,7 @@ import type { OpenWatch, Recorder } from './recorder.ts';
 
 export interface WatcherParts {
   readonly name: string;
-  /** The cell that it watches; undefined for all cells in `keys`. */
+  /** The name of the watched cell; undefined for a watch of all cells in `keys`. */
   readonly key: string | undefined;
   readonly keys: readonly string[];
   readonly recorder: Recorder;
@@ -41,7 +41,7 @@ export class Watcher {
     return this.#parts.key;
   }
 
-  /** The revision up to which it has received all changes: that of its last event, bookmark or list. */
+  /** The revision of the last event, bookmark or list; the watcher has received all changes up to this revision. */
   get revision(): number {
     const streams = this.#watch?.streams ?? [];
     const last = streams.findLast(({ frames }) => frames.length > 0)?.frames.at(-1);

@@ -69,7 +69,7 @@ export class WorkloadClient {
     }
   }
 
-  /** Creates or updates an object, and repeats this until a write is acknowledged. Returns the revision. */
+  /** Creates the object if it is absent, and updates it, until an update is acknowledged. Returns its revision. */
   async write(key: string): Promise<number> {
     const [port = 0] = this.#parts.ports;
     return eventually(

@@ -53,7 +53,7 @@ const probe = new EventLoopProbe();
 const server = await startApiServer({
   database,
   port: 0,
-  // The history is short, because the tests would count its memory as growth.
+  // The history is short, because the tests would count the memory of a long history as growth.
   retention: { minAgeMs: 0, minChanges: 100, maxBytes: historyBytes },
 });
 const models: readonly ModelDescriptor[] = [letter, machine, thing];
@@ -62,7 +62,7 @@ for (const model of models) server.schemeManager.register(model);
 for (const model of models) await server.whenReady(model);
 await server.whenReady({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' });
 await createNamespaces(server.client, ['here']).catch((error: unknown) => {
-  // Another server on the same database has created it.
+  // Another server on the same database has created the namespace.
   if (reasonOf(error) !== 'AlreadyExists') throw error;
 });
 

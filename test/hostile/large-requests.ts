@@ -29,8 +29,8 @@ import type { HostileRequest } from './hostile-request.ts';
 import type { LargeRequest } from './request-makers.ts';
 
 /**
- * Large requests to one object. Each is made only by the test that sends it: to make all of them takes 230 MB and two
- * seconds, and this file is imported even if its tests are skipped.
+ * Large requests to one object. A test makes its request only when it runs, because all requests together take 230 MB
+ * and two seconds, and this file is imported even if its tests are skipped.
  */
 const bodies: readonly LargeRequest[] = [
   { name: 'JSON: 1,400,000 numbers', request: (object) => create({ any: { a: repeat(1_400_000, () => 0) } })(object) },

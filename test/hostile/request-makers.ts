@@ -25,8 +25,8 @@ export function repeat<T>(count: number, make: (index: number) => T): T[] {
 }
 
 /**
- * Returns letters a and b in an order that does not repeat, and is the same for the same name. So a cache of RE2's
- * states does not help.
+ * Returns `count` pseudo-random letters a and b, which are the same for the same name. Their order does not repeat, so
+ * that RE2 cannot reuse cached states.
  */
 export function randomLetters(count: number, name: string): string {
   let state = Number.parseInt(Buffer.from(name).toString('hex').slice(-7), 16);
@@ -76,8 +76,8 @@ export function keyedLists(items: number, v: string): Spec {
 }
 
 /**
- * The maximum number of items within the limits of an object, and the maximum number that can be stored together with
- * the owners of their fields.
+ * The number of items of a list that is just within the limits of an object, and the number up to which eight such
+ * lists can be stored together with the managers of their fields.
  */
 export const [mostItems, storedItems] = [9_990, 2_300];
 

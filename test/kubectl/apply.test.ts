@@ -6,7 +6,7 @@ import { KubectlSetup } from './kubectl-setup.ts';
 
 const ref = 'person.demo.example.com';
 
-describe('kubectl apply by the server, and prune [slow]', () => {
+describe('kubectl apply --server-side and --prune [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {

@@ -24,7 +24,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     return printed;
   }
 
-  it('create, get and delete a namespace [compat namespaces]', async () => {
+  it('create, get, label and delete work for a namespace [compat namespaces]', async () => {
     expect(await kubectl.succeeds('create', 'namespace', 'blue')).to.equal('namespace/blue created\n');
     expect(await kubectl.succeeds('get', 'ns', 'blue')).to.match(/^NAME +STATUS +AGE\nblue +Active +\d+s\n$/);
     expect(await kubectl.succeeds('get', 'ns', '-o', 'name'))
@@ -38,7 +38,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     );
   });
 
-  it('create a namespace as a dry run, by apply, and from a file [compat namespaces]', async () => {
+  it('create --dry-run=server stores no namespace; apply -f creates a namespace, and delete -f deletes it [compat namespaces]', async () => {
     expect(await kubectl.succeeds('create', 'ns', 'dry', '--dry-run=server')).to.contain('namespace/dry created');
     const path = await kubectl.file('ns.json', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'applied' } });
     expect(await kubectl.succeeds('apply', '-f', path)).to.equal('namespace/applied created\n');
@@ -86,7 +86,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(stderr).to.contain('namespaces "nowhere" not found');
   });
 
-  it('delete a namespace with its objects, and wait --for=delete [compat namespaces, wait]', async () => {
+  it('delete ns removes a namespace with its objects, and wait --for=delete ends afterwards [compat namespaces, wait]', async () => {
     const path = `${letters.replace('letters', 'namespaces/post/letters')}/hello`;
     await kubectl.server.patch(path, { metadata: { finalizers: ['example.com/wait'] } });
     expect(await kubectl.succeeds('delete', 'ns', 'post', '--wait=false')).to.equal('namespace "post" deleted\n');
@@ -136,7 +136,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(await kubectl.succeeds('auth', 'whoami')).to.match(/^Username +developer$/m);
   });
 
-  it('get leases, and explain their fields [compat leases]', async () => {
+  it('create, get and explain work for leases [compat leases]', async () => {
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'op.example.com' } };
     const path = await kubectl.file('lease.json', {
       ...lease,

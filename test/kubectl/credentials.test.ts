@@ -67,7 +67,7 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     }
   });
 
-  it('finds the service account "default" in a new namespace, and again after its deletion', async () => {
+  it('finds the service account "default" in a new namespace, and again after the account is deleted', async () => {
     await run('create', 'namespace', 'team');
     await run('wait', '--for=create', 'serviceaccount/default', '-n', 'team', `--timeout=${testPatienceMs(15)}s`);
     expect(await run('get', 'serviceaccounts', '-n', 'team')).to.match(/^NAME .*\ndefault .*\n$/);

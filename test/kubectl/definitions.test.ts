@@ -19,7 +19,7 @@ describe('kubectl and CustomResourceDefinitions [slow]', () => {
 
   after(() => kubectl?.stop());
 
-  it('applies a definition, waits until it is Established, and creates objects of it [compat definitions]', async () => {
+  it('applies a definition, waits until it is Established, and creates objects of its kind [compat definitions]', async () => {
     const file = await kubectl.file('crd.json', widgetDefinition({ versions: [widgetVersion({ subresources })] }));
     const crd = `customresourcedefinition.apiextensions.k8s.io/${widgetDefinitionName}`;
     expect(await kubectl.succeeds('apply', '-f', file)).to.equal(`${crd} created\n`);
@@ -37,7 +37,7 @@ describe('kubectl and CustomResourceDefinitions [slow]', () => {
     );
   });
 
-  it('explains the fields of its objects, and refuses unknown fields [compat definitions, explain]', async () => {
+  it('explains the fields of a defined kind, and refuses objects with unknown fields [compat definitions, explain]', async () => {
     expect(await kubectl.succeeds('explain', 'widget.spec.size')).to.contain('FIELD: size <integer>');
     const unknown = await kubectl.file('unknown.json', newWidget('b', { sise: 3 }));
     expect(await kubectl.fails('apply', '-f', unknown)).to.contain('unknown field "spec.sise"');
@@ -50,7 +50,7 @@ describe('kubectl and CustomResourceDefinitions [slow]', () => {
     await kubectl.watch('get', 'wd', '-w')(/COLOR\na +red\n/);
   });
 
-  it('scales its objects [compat scale]', async () => {
+  it('scales objects of a defined kind [compat scale]', async () => {
     await kubectl.succeeds('scale', 'widget', 'a', '--replicas=3');
     expect(await kubectl.succeeds('get', 'widget', 'a', '-o', 'jsonpath={.spec.replicas}')).to.equal('3');
     const args = ['scale', 'widget', 'a', '--replicas=2', '--current-replicas=3'];
@@ -64,7 +64,7 @@ describe('kubectl and CustomResourceDefinitions [slow]', () => {
 
   it('deletes a definition with its objects [compat definitions]', async () => {
     expect(await kubectl.succeeds('delete', 'crd', widgetDefinitionName)).to.contain('deleted');
-    // kubectl caches discovery for some minutes.
+    // kubectl still sends the request, because it caches discovery for some minutes.
     expect(await kubectl.fails('get', 'widgets')).to.contain('the server could not find the requested resource');
   });
 });

@@ -15,7 +15,7 @@ describe('events of controllers in kubectl [slow]', () => {
 
   after(() => kubectl?.stop());
 
-  /** Runs controllers that emit events until they have no work. */
+  /** Runs controllers that emit events, until the controllers have no work. */
   async function work(client: Client, name: string): Promise<void> {
     const persons = controller(demoPerson, {
       name,

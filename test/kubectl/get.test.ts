@@ -89,7 +89,7 @@ describe('kubectl get [slow]', () => {
     expect(printed.stderr).to.equal(isEmpty ? 'No resources found\n' : '');
   }
 
-  it('-l selects by a set and an absent key [compat selectors]', async () => {
+  it('-l selects by a set of values and by the absence of a key [compat selectors]', async () => {
     const printed = await kubectl.run('get', 'persons', '-l', 'team in (red,green),!x', '-o', 'name');
     expect(printed).to.deep.equal({ exit: 0, stdout: 'person.demo.example.com/ann\n', stderr: '' });
   });

@@ -17,13 +17,13 @@ export interface Printed {
   readonly stderr: string;
 }
 
-/** The time limit of kubectl. It takes 0.1 s, on a busy machine up to 10 s. */
+/** The time limit of a kubectl command, which takes 0.1 s, and on a busy machine up to 10 s. */
 const timeoutMs = 15_000;
 
 /** Runs kubectl with its own home folder against a server with two demo persons. */
 export class KubectlSetup {
   readonly server: TestServer;
-  /** A clock that does not advance, so that ages are the same on a slow machine. */
+  /** A clock that does not advance by itself, so that ages are the same on a slow machine. */
   readonly clock: FakeClock;
   readonly #home: string;
   readonly #watches = new Set<ChildProcess>();

@@ -117,7 +117,7 @@ describe('kubectl and definitions like those of operators [compat definitions] [
       const objectFile = (object: string, spec: object): Promise<string> =>
         kubectl.file(`${object}.json`, { ...valid, metadata: { name: object }, spec });
 
-      it('is applied and established', async () => {
+      it('is applied, and becomes Established', async () => {
         const crd = `customresourcedefinition.apiextensions.k8s.io/${name}`;
         expect(await kubectl.succeeds('apply', '-f', path)).to.equal(`${crd} created\n`);
         expect(await kubectl.succeeds('wait', '--for=condition=Established', `crd/${name}`)).to.contain(
@@ -126,7 +126,7 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(await kubectl.succeeds('apply', '-f', path)).to.equal(`${crd} unchanged\n`);
       });
 
-      it('has objects with defaults and columns', async () => {
+      it('gives its objects defaults, and kubectl get prints its columns', async () => {
         const good = await objectFile('good', valid.spec);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good created\n`);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good unchanged\n`);

@@ -31,8 +31,8 @@ const deviations: Readonly<Record<string, string>> = {
 };
 
 /**
- * The first and the last command of a range that is not compared: the recorded server had no garbage collector, so it
- * kept dependents.
+ * The test compares neither these commands nor the command after each of them: the recorded server had no garbage
+ * collector, so it kept dependents.
  */
 const notCompared = ['kubectl delete person bob --cascade=orphan', 'kubectl delete person bob --cascade=foreground'];
 
@@ -45,7 +45,7 @@ describe('the recorded requests of kubectl 1.32.5, one command after the other [
 
   after(() => replay.server.stop());
 
-  /** Remembers the names and tokens of this server for those of the recording. */
+  /** Maps the generated name and the continue token of the recording to those of this server. */
   function learn({ body }: WireAnswer, next: string | undefined): void {
     const { generateName, name, continue: token } = body?.metadata ?? {};
     if (generateName !== undefined) replay.learn('gen-w29kx', name as string);

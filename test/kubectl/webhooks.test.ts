@@ -26,7 +26,7 @@ describe('kubectl with webhooks [slow]', () => {
     if (folder !== undefined) await rm(folder, { recursive: true });
   });
 
-  it('apply, get and delete webhooks, and show the refusal of a webhook [compat webhooks]', async () => {
+  it('apply, get and delete work for webhooks, and create shows the refusal of a webhook [compat webhooks]', async () => {
     hooks.on('/grown', ({ object }) => ({
       allowed: object.spec.age >= 18,
       warnings: ['ages are checked'],

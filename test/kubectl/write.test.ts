@@ -92,7 +92,7 @@ describe('kubectl writes [slow]', () => {
     expect(await kubectl.stored('eve')).to.deep.equal(before);
   });
 
-  it('apply set-last-applied writes the annotation [compat client-side-apply]', async () => {
+  it('apply set-last-applied succeeds for an object without the annotation [compat client-side-apply]', async () => {
     const file = await kubectl.file('ann.json', newDemoPerson('ann', { age: 30 }));
     expect(await kubectl.succeeds('apply', 'set-last-applied', '-f', file, '--create-annotation')).to.equal(
       `${ref}/ann configured\n`,
@@ -221,7 +221,7 @@ describe('kubectl writes [slow]', () => {
     expect(await kubectl.succeeds('delete', 'ps', 'x1', '--ignore-not-found')).to.equal('');
   });
 
-  it('delete waits for the finalizers [compat delete]', async () => {
+  it('delete waits until the finalizers of the object are removed [compat delete]', async () => {
     await kubectl.server.create(demoPersons, newDemoPerson('ivy', {}, { finalizers: ['demo.example.com/x'] }));
     const deletion = kubectl.run('delete', 'ps', 'ivy');
     const printed = kubectl.watch(
