@@ -202,7 +202,11 @@ describe('service accounts', () => {
 
   for (const [what, spec, message] of [
     ['less than ten minutes', { expirationSeconds: 599 }, 'may not specify a duration less than 10 minutes'],
-    ['more than 2^32 seconds', { expirationSeconds: 2 ** 32 + 1 }, 'may not specify a duration larger than 2^32 seconds'],
+    [
+      'more than 2^32 seconds',
+      { expirationSeconds: 2 ** 32 + 1 },
+      'may not specify a duration larger than 2^32 seconds',
+    ],
     ['an expiry that is not a number', { expirationSeconds: 'x' }, 'spec.expirationSeconds'],
     ['audiences that are not a list', { audiences: 'x' }, 'spec.audiences'],
     ['an empty audience', { audiences: [''] }, 'spec.audiences[0]'],

@@ -106,7 +106,9 @@ describe('a run', () => {
     await at.start();
     letGo();
     const error: unknown = await late.catch((thrown: unknown) => thrown);
-    expect(String(error)).to.contain('the run of person "ada" has ended, so its client refuses the request: is an await missing?');
+    expect(String(error)).to.contain(
+      'the run of person "ada" has ended, so its client refuses the request: is an await missing?',
+    );
     expect(at.client.requests).to.deep.equal([]);
     expect(at.lines('error').map(({ message }) => message)).to.deep.equal([
       'a request was sent after its run had ended',

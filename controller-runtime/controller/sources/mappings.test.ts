@@ -260,7 +260,8 @@ describe('mappings of watched kinds', () => {
     for (const each of letGo) each();
     const errors = (await Promise.all(late)) as readonly string[];
     expect(errors).to.have.length(2);
-    for (const error of errors) expect(error).to.contain('the mapping has ended, so its client refuses the request: is an await missing?');
+    for (const error of errors)
+      expect(error).to.contain('the mapping has ended, so its client refuses the request: is an await missing?');
   });
 
   it('an event is dropped only when ten thousand other objects wait after a failure [slow]', async () => {
