@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-// Options of V8 that save CPU time in tests: see CONTRIBUTING.md. From Node 22 on, V8 has no option for when it optimises.
+// An option of V8 that saves CPU time in tests (see CONTRIBUTING.md). V8 has this option only in Node 20.
 const isNode20 = process.versions.node.startsWith('20.');
 const optimisesLater = isNode20 ? ['interrupt-budget=4000000'] : [];
 
@@ -18,8 +18,9 @@ function testsOf(folder) {
 const several = ['plugins', 'examples'].flatMap((folder) => namesIn(folder).map((name) => `${folder}/${name}`));
 const files = ['test', ...several, 'apiserver', 'controller-runtime'].flatMap(testsOf);
 
-// The tests of these stores mostly wait for their databases. If they ran one after the other, all processes would wait
-// at the same time, and the cores would be idle. So they are spread over the run.
+// The tests of the stores for etcd, MySQL and PostgreSQL mostly wait for their databases. If they ran one after the
+// other, all processes would wait at the same time, and the cores would be idle. So these tests are spread over the
+// run.
 const isWaiting = (file) => /^apiserver\/dist\/store\/(etcd|mysql|postgres)\//.test(file);
 const waiting = files.filter(isWaiting);
 const others = files.filter((file) => !isWaiting(file));

@@ -5,7 +5,7 @@ import { keyPrefixOf } from '../store/object-key.ts';
 import type { Admission } from './admission.ts';
 import type { MountedHooks } from './call-hook.ts';
 
-/** The default and the maximum are those of Kubernetes' webhooks. */
+/** The timeout of a hook's call. Its default and its maximum are those of Kubernetes' webhooks. */
 const defaultTimeoutMs = 10_000;
 const maxTimeoutMs = 30_000;
 

@@ -59,8 +59,8 @@ export interface AdmissionHooks<T extends ApiObject = ApiObject> {
   /** Called for every update, patch, apply and status write of an existing object, even when it changes nothing. */
   onUpdate?(call: UpdateAdmission<T>): Draft<T> | T | void | Promise<Draft<T> | T | void>;
   /**
-   * Called for every request to delete an object. It is not called when an update removes the last finalizer, which
-   * then deletes the object.
+   * Called for every request to delete an object. It is not called when the server deletes an object because an update
+   * has removed the last finalizer.
    */
   onDelete?(call: DeleteAdmission<T>): void | Promise<void>;
 }

@@ -51,8 +51,8 @@ export class HookFailure extends Error {
 
 /**
  * Calls a hook and returns its result.
- * @throws ApiError with which the hook refuses the write, Timeout past its deadline, ServiceUnavailable when its plugin
- * stops; HookFailure for everything else.
+ * @throws ApiError with which the hook refuses the write, Timeout when the hook takes too long, ServiceUnavailable when
+ * the plugin stops; HookFailure for everything else.
  */
 export async function callHook(
   mounted: MountedHooks,

@@ -25,8 +25,8 @@ export interface AppliedWrite {
   /** Fields of other managers that the apply takes over even without force. */
   readonly yielded?: FieldSet;
   /**
-   * Returns the changes of an apply whose result is `content`, with the field names of another version; undefined when
-   * the names are the same. Default: fields have the same names in all versions.
+   * Returns the changes that an apply with the result `content` makes, with the field names of the given version;
+   * undefined when that version has the same field names. Default: fields have the same names in all versions.
    */
   readonly changesIn?: ((apiVersion: string, content: Fields) => Steps<FieldChanges | undefined>) | undefined;
 }

@@ -72,7 +72,8 @@ export class Comparison implements FieldChanges {
     this.add(element, changed);
     const old = allFieldsOf(before, type);
     if (old === leaf) return;
-    // When the type of a value changes, the fields below it are gone, but the field itself is not.
+    // When the type of a value changes, the fields below it count as removed, but the field itself counts only as
+    // changed.
     const gone = difference({ at: old }, { at: changed })['at'];
     if (gone !== undefined) this.remove(element, gone);
   }

@@ -89,7 +89,8 @@ class LargeComparison {
     const changed = yield* allFieldsSteps(after, type, this.#pace);
     found.add(element, changed);
     const old = yield* allFieldsSteps(before, type, this.#pace);
-    // When the type of a value changes, the fields below it are gone, but the field itself is not.
+    // When the type of a value changes, the fields below it count as removed, but the field itself counts only as
+    // changed.
     const gone = old === leaf ? undefined : (yield* differenceSteps({ at: old }, { at: changed }))['at'];
     if (gone !== undefined) found.remove(element, gone);
   }

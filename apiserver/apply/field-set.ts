@@ -113,7 +113,7 @@ export function childOf(set: FieldSet | undefined, element: string): FieldSet | 
   return set !== undefined && Object.hasOwn(set, element) ? set[element] : undefined;
 }
 
-/** Yields the path of each member as its elements; a node comes before those below it. */
+/** Yields each member as the list of its path elements; a member comes before the members below it. */
 export function* membersOf(set: FieldSet, path: readonly string[] = []): Generator<readonly string[]> {
   for (const element in set) {
     const node = set[element];

@@ -82,7 +82,7 @@ export type ChangesIn = (apiVersion: string) => Steps<FieldChanges | undefined>;
 
 interface ChangingWrite {
   readonly by: Manager;
-  /** True when the fields may be many. The work is then done in steps. */
+  /** True when there may be so many fields that the work must be done in steps. */
   readonly isLong: boolean;
   readonly changesIn?: ChangesIn | undefined;
 }
@@ -183,7 +183,10 @@ export function withTime(entries: ManagedFields, by: Manager, time: string): Man
   return entry === undefined ? entries : withEntry(entries, by, newEntry(by, fieldsOfEntry(entry), time));
 }
 
-/** Merges the oldest entries of updates, separately for each version, until there are at most ten. */
+/**
+ * Merges the oldest entries of updates until there are at most ten. Only entries of the same version are merged, so
+ * more than ten versions have more than ten entries.
+ */
 export function* capUpdates(entries: ManagedFields): Steps<ManagedFields> {
   if (entries.length <= maxUpdateManagers) return entries;
   const updates = entries.filter(({ operation }) => operation === 'Update').sort(compareAges);
@@ -241,9 +244,9 @@ function compareTexts(a = '', b = ''): number {
 export interface TrackedWrite {
   readonly by: Manager;
   readonly shape: Shape;
-  /** RFC 3339, whole seconds. */
+  /** The time of the write, in RFC 3339 with whole seconds. */
   readonly now: string;
-  /** True when the fields may be many. The work is then done in steps. */
+  /** True when there may be so many fields that the work must be done in steps. */
   readonly isLong: boolean;
   /**
    * Returns the changes with the field names of another version. Default: fields have the same names in all versions.

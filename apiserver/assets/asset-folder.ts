@@ -8,8 +8,8 @@ export interface AssetFile {
   /** The segments of the file's real path below the folder, with links resolved. */
   readonly segments: readonly string[];
   /**
-   * A weak ETag. It is made of more than size and modification time, because all files from an archive may have the
-   * same time.
+   * A weak ETag of size, inode, and times of modification and change. Size and modification time would not be enough,
+   * because all files from an archive may have the same time.
    */
   readonly tag: string;
 }
@@ -65,7 +65,7 @@ export class AssetFolder {
 
 /** True for a plain file name: not `..`, not hidden, and without characters that have a meaning in a file system. */
 function isServable(segment: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- these are what is refused
+  // oxlint-disable-next-line no-control-regex -- the pattern finds control characters
   return segment !== '' && !segment.startsWith('.') && !/[/\\\x00-\x1f\x7f]/.test(segment);
 }
 

@@ -3,10 +3,10 @@ import { AssetFolder } from './asset-folder.ts';
 /** The folders whose files are served, each under `/plugins/<name>/assets/`. */
 export interface Assets {
   /**
-   * Starts to serve the files of a folder, which is given as a real path. Responses have ETag, Last-Modified and
-   * ranges. The response for a folder is its `index.html`. A file whose name begins with a dot is never served. A link
-   * to a file outside of the folder is not followed. Returns a function that stops the serving and cuts off the
-   * responses that are in progress.
+   * Starts to serve the files of a folder, which is given as a real path. Responses have the headers ETag and
+   * Last-Modified, and clients may request ranges of bytes. The response for a folder is its `index.html`. A file whose
+   * name begins with a dot is never served. A link to a file outside of the folder is not followed. Returns a function
+   * that stops the serving and cuts off the responses that are in progress.
    * @throws Error while a folder of that name is served.
    */
   open(name: string, folder: string): () => void;

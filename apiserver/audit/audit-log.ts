@@ -73,7 +73,7 @@ export class AuditLog {
     return true;
   }
 
-  /** Adds an entry, and resolves once the file has it. Rejects when it cannot be written. */
+  /** Adds an entry, and resolves once it is written to the file. Rejects when it cannot be written. */
   addNow(line: string): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!this.add(line)) return reject(new Error('too many entries wait for the disk'));

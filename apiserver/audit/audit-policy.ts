@@ -29,7 +29,7 @@ export interface AuditRule {
   readonly userGroups: readonly string[];
   readonly verbs: readonly string[];
   readonly resources: readonly AuditedResources[];
-  /** The empty text matches objects without a namespace. */
+  /** The namespaces of the requests. The empty string matches requests without a namespace. */
   readonly namespaces: readonly string[];
   readonly nonResourceURLs: readonly string[];
   readonly omitStages: readonly AuditStage[];

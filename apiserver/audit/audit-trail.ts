@@ -55,7 +55,7 @@ export async function openAuditTrail(options: AuditOptions, parts: AuditTrailPar
   return new AuditTrail({ rules: new AuditRules(policy), log, required: options.required ?? false, ...parts });
 }
 
-/** Records requests by a policy. */
+/** Writes the audit entries of those requests that the policy selects. */
 export class AuditTrail {
   /** True when a write is refused unless its entry is written. */
   readonly isRequired: boolean;
@@ -82,7 +82,7 @@ export class AuditTrail {
     return this.#rules.decide(user, attributes);
   }
 
-  /** Adds the entry of a stage, which is written soon. Does not wait until it is written. */
+  /** Adds the entry of a stage to the next batch, without waiting until the entry is written. */
   record(moment: AuditMoment): void {
     this.#log.add(auditLine(moment));
   }

@@ -1,4 +1,4 @@
-/** The bytes of memory of a new buffer. Most batches fit into it. */
+/** The number of bytes that a new buffer allocates. Most batches fit into it. */
 const usualBytes = 384 * 1024;
 
 /** The maximum number of bytes in UTF-8 of one UTF-16 code unit. */

@@ -22,7 +22,7 @@ export interface ResourceAttributes {
 }
 
 /**
- * A request for anything but objects: discovery, metrics, documentation, an endpoint of a plugin. Kubernetes calls such
+ * A request that is not for objects: discovery, metrics, documentation, an endpoint of a plugin. Kubernetes calls such
  * paths `nonResourceURLs`.
  */
 interface PathAttributes {

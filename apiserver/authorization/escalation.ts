@@ -21,7 +21,7 @@ export function escalationOf(
   { user, namespace, rules }: { user: UserInfo; namespace: string | undefined; rules: readonly PolicyRule[] },
 ): string | undefined {
   const held = new Set(authorizer.rulesFor(user, namespace));
-  // Rules are compared by identity here. If a binding refers to a role that the user has, its rules are the same
+  // Rules are compared by identity here. If the user already has the role of the binding, both have the same rule
   // objects.
   const open = rules.filter((rule) => !held.has(rule));
   const count = open.reduce((sum, rule) => sum + permissionCount(rule), 0);

@@ -4,7 +4,7 @@ export interface ExportManifest {
   readonly revision: number;
   /** The epoch of the history to which the revision belongs. */
   readonly epoch: string;
-  /** ISO 8601, UTC. */
+  /** The time of the export: ISO 8601, in UTC. */
   readonly createdAt: string;
 }
 
@@ -27,7 +27,10 @@ export const exportMediaType = 'application/x-ndjson';
  */
 export const maxLineBytes: number = 8 * 1024 * 1024;
 
-/** Says that a text is not an export, or that it was changed after it was written. The message names the line. */
+/**
+ * The error for a text that is not an export, and for an export that was changed after it was written. The message
+ * names the line.
+ */
 export class ExportFileError extends Error {
   override readonly name = 'ExportFileError';
 }

@@ -82,8 +82,8 @@ export class ExportReader {
   }
 
   /**
-   * Reads the manifest. It checks the format first, since another format may compute the check of a line in another
-   * way.
+   * Reads the manifest. It checks the number of the format first, since another format may compute the field `check` of
+   * a line in another way.
    */
   #readManifest(line: Buffer): undefined {
     const fields = parse(line);

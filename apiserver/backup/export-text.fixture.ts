@@ -31,8 +31,8 @@ const contents: readonly Uint8Array[] = [
 ];
 
 /**
- * Returns operations that create each of the contents under two kinds. One of the kinds is Namespaced, and in the core
- * group.
+ * Returns operations that create, with each of the contents, one object of each of two kinds. One of the kinds is
+ * Namespaced, and in the core group.
  */
 export function exampleObjects(): readonly Operation[] {
   return contents.flatMap((data, at) => [

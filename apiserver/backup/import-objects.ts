@@ -8,8 +8,8 @@ import { ObjectsDigest } from './objects-digest.ts';
 import { beginImport, finishImport, isMarker, unfinishedImport } from './unfinished-import.ts';
 
 /**
- * The gap between all former revisions and the first new one. A client may have a revision of the exported database, or
- * of this database before the import. No such revision may identify a new state.
+ * The gap between the highest former revision and the first new revision. A client may still have a revision of the
+ * exported database, or of this database before the import. Such a revision must not identify a new state.
  */
 const revisionGap = 1_000_000;
 

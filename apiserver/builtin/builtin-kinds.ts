@@ -43,8 +43,8 @@ export const builtinKinds: readonly ModelDescriptor[] = [
 ];
 
 /**
- * Registers the kinds as kinds of the server itself, before plugins can register their names. Resolves when the kinds
- * are served.
+ * Registers the kinds as kinds of the server itself, before a plugin can register a kind of the same name. Resolves
+ * when the kinds are served.
  */
 export async function openBuiltinKinds({
   schemes,

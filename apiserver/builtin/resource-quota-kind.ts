@@ -9,7 +9,7 @@ export interface ResourceQuotaObject extends NamespacedObject {
   readonly status?: {
     readonly hard?: Amounts;
     readonly used?: Amounts;
-    /** The replica that counts objects for this quota. Only this replica may create them. */
+    /** The replica that counts the objects under this quota. Only this replica may create such objects. */
     readonly counter?: string;
   };
 }
@@ -50,7 +50,8 @@ export function counterValue({ uid, generation }: ApiObject['metadata'], counter
 
 /**
  * The unique index by which a quota claims its generation and the replica that counts. When another replica counts, or
- * the limits change, the claim is removed. Creations that require it are then refused, and decided again.
+ * the limits change, the claim is removed. The store then refuses creations that require the removed claim, and the
+ * server decides about them again.
  */
 const counterOfQuota = new IndexSpec<ResourceQuotaObject>({
   name: counterIndex,

@@ -69,7 +69,7 @@ function clauseIssue(clause: FormatClause, { list, index, at, typeOf }: ClausePl
   return message === undefined ? undefined : { at: clause.problem === undefined ? item.at : at, message };
 }
 
-/** Returns the name of the type that a value has at run time; `dyn` when it may be any. */
+/** Returns the name of the type that a value has at run time; `dyn` when it may have any type. */
 function typeNameOf(type: CelType): string {
   switch (type.kind) {
     case 'timestamp':

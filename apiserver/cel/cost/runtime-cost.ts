@@ -19,7 +19,7 @@ const pattern: RuntimeCost = (args) =>
   Math.ceil((1 + size(args, 0)) * characterCost) * Math.ceil(size(args, 1) * patternCost);
 const product: RuntimeCost = (args) => 1 + size(args, 0) * size(args, 1);
 
-/** The cost of an access check. It is so high that an expression can make only two. */
+/** The cost of an access check. It is so high that an expression can make only two access checks. */
 export const accessCheckCost = 350_000;
 
 /** The costs of Kubernetes, by the name of the function. A function that is not listed costs 1. */

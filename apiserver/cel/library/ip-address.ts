@@ -55,7 +55,7 @@ function longestZeros(groups: readonly number[]): { readonly start: number; read
   return best;
 }
 
-/** True when the first bits of two addresses of one family are the same. */
+/** True when two addresses are of one family and have the same first `bits` bits. */
 export function sharePrefix(first: IpBytes, second: IpBytes, bits: number): boolean {
   if (first.length !== second.length) return false;
   return masked(first, bits).every((byte, index) => byte === masked(second, bits)[index]);

@@ -9,7 +9,7 @@ import { objectAt, textAt } from './arguments.ts';
 
 class CelSemver extends CelObject implements Comparable {
   readonly typeName = 'kubernetes.Semver';
-  /** Major, minor and patch. */
+  /** The numbers of major, minor and patch version. */
   readonly numbers: readonly bigint[];
   readonly preRelease: readonly string[];
 

@@ -6,7 +6,7 @@ import { objectAt, textAt } from './arguments.ts';
 
 /**
  * Returns one part of a date, such as the hour. The date is shifted by the offset of its time zone, so that its UTC
- * fields are the local ones.
+ * fields have the values of the local time.
  */
 type Part = (date: Date) => number;
 

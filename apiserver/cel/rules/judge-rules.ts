@@ -31,7 +31,7 @@ const maxCauses = 100;
 /** The result of the evaluation of all rules for an object. */
 export interface RuleVerdict {
   readonly causes: readonly FieldCause[];
-  /** Violations in values that the write does not change. They do not refuse the write. */
+  /** Violations in values that the write does not change. These violations do not prevent the write. */
   readonly warnings: readonly FieldCause[];
 }
 
@@ -213,7 +213,7 @@ class RuleJudge {
 }
 
 interface Evaluation {
-  /** `self` and `oldSelf`. */
+  /** The values of `self` and `oldSelf`. */
   readonly values: readonly (CelValue | undefined)[];
   readonly place: Place;
 }

@@ -4,7 +4,10 @@ import { escapeField } from './field-names.ts';
 import { asResource, isMapSchema, resolveSchema } from './schema-source.ts';
 import type { Components } from './schema-source.ts';
 
-/** The largest request of Kubernetes. It bounds the size of all values for which a schema has no limit. */
+/**
+ * The maximum number of bytes of a request to Kubernetes. It bounds the size of all values for which a schema has no
+ * limit.
+ */
 export const maxRequestBytes: number = 3 * 1024 * 1024;
 
 /** The deepest nesting that is followed, for example of lists in lists, because references can form a cycle. */
@@ -117,8 +120,8 @@ function inside({ components, name, depth }: Place, part: string): Place {
 }
 
 /**
- * Returns the size in JSON of the smallest value of a schema. From it follows the maximum number of such values in a
- * request.
+ * Returns the size in JSON of the smallest value of a schema. The maximum number of such values in a request is
+ * computed from this size.
  */
 export function leastBytesOf(schema: JsonSchema, components: Components, isRoot: boolean): number {
   const place = { components, name: '', depth: 0 };

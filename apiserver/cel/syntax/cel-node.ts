@@ -1,4 +1,4 @@
-/** The value of a literal. Its JavaScript type tells `uint` and `bytes` from `int` and `string`. */
+/** The value of a literal. Its JavaScript type distinguishes `uint` from `int`, and `bytes` from `string`. */
 export type CelLiteral = null | boolean | bigint | number | string | UintLiteral | Uint8Array;
 
 /** An unsigned integer such as `1u`. */

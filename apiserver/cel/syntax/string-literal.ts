@@ -76,7 +76,7 @@ function decode(text: string, form: Form, at: number): string | Uint8Array {
   return form.isBytes ? bytesOf(pieces) : pieces.map((piece) => (typeof piece === 'string' ? piece : '')).join('');
 }
 
-/** Reads an escape sequence. The piece that it returns is a number if it is a byte, and a text otherwise. */
+/** Reads an escape sequence. The returned piece is a number if the sequence stands for a byte, and a text otherwise. */
 function readEscape(
   text: string,
   at: number,

@@ -3,8 +3,8 @@ import type { CostMeter } from '../values/cost-meter.ts';
 import type { CelType } from './cel-type.ts';
 
 /**
- * The code of a function. The first argument of a method is its target. The caller has counted the usual cost of the
- * function; the function adds only what exceeds it. @throws CelError
+ * The code of a function. The first argument of a method is its target. The caller has already counted the usual cost
+ * of the function; the function itself adds only costs beyond the usual cost. @throws CelError
  */
 export type CelFunction = (args: readonly CelValue[], meter: CostMeter) => CelValue;
 

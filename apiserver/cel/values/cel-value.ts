@@ -1,6 +1,6 @@
 /**
- * A value of CEL. An `int` is a bigint, a `double` is a number, and `string`, `bool` and `null` are the same in
- * JavaScript. Values of all other types are objects of classes.
+ * A value of CEL. An `int` is a bigint, a `double` is a number, and `string`, `bool` and `null` are the JavaScript
+ * primitives. Values of all other types are objects of classes.
  */
 export type CelValue = null | boolean | bigint | number | string | CelObject;
 
@@ -65,7 +65,7 @@ export class CelTypeValue extends CelObject {
 export class CelOptional extends CelObject {
   static readonly none: CelOptional = new CelOptional(undefined);
   readonly typeName = 'optional_type';
-  /** The value; undefined when there is none. */
+  /** The value in the optional; undefined when the optional is empty. */
   readonly value: CelValue | undefined;
 
   constructor(value: CelValue | undefined) {
