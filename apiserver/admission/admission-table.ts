@@ -34,8 +34,8 @@ export interface OwnedAdmission {
 /** The hooks of plugins. */
 export interface Admissions {
   /**
-   * Returns the interface with which a plugin adds hooks. @throws Error while a plugin of the same name has added
-   * hooks.
+   * Returns the interface with which a plugin adds hooks. @throws Error while an interface for the same name is not
+   * closed
    */
   forOwner(name: string, options: AdmissionOwnerOptions): OwnedAdmission;
 }

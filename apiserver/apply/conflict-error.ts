@@ -15,7 +15,7 @@ interface Contested {
   readonly path: string;
 }
 
-/** Returns the error (409) that names each field and its manager, in the words of Kubernetes. */
+/** Returns the error (409) that names the fields in conflict and their managers, in the words of Kubernetes. */
 export function applyConflict(conflicts: readonly FieldConflict[]): ApiError {
   const total = conflicts.reduce((sum, { fields }) => sum + countMembers(fields), 0);
   const count = `${total} conflict${total === 1 ? '' : 's'}`;

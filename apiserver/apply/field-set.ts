@@ -1,7 +1,8 @@
 /**
  * A set of fields, in the form of `fieldsV1`: each key is a path element (`f:<name>`, `k:<keys of an item>`, `v:<value
  * of an item>`), each value the set below it. A path is a member when its node is empty or contains `.`; other nodes
- * only lead to members. The root itself is not a member: `{}` is the empty set. A set is never changed in place.
+ * only lead to members. The root itself is not a member: `{}` is the empty set. A complete set is never changed in
+ * place.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet;

@@ -11,7 +11,9 @@ import { parseElement } from './path-element.ts';
 /** The maximum number of bytes of a manager's name, as in Kubernetes. */
 export const maxManagerBytes = 128;
 
-/** The maximum number of characters of a subresource's name, as in Kubernetes. */
+/**
+ * The maximum number of characters of a subresource's name, as in Kubernetes. The same limit applies to an apiVersion.
+ */
 const maxSubresourceLength = 256;
 
 /** The maximum number of causes in a response. A person would not read more. */

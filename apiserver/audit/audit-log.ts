@@ -53,7 +53,7 @@ export class AuditLog {
       .of();
   }
 
-  /** Opens the file. Rejects when it cannot be written. */
+  /** Opens the file, and deletes rotated files that are too old or too many. Rejects when the file cannot be opened. */
   async open(): Promise<void> {
     await this.#parts.file.open();
     await this.#parts.file.prune(this.#parts.clock.now());

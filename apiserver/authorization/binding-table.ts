@@ -7,7 +7,7 @@ import type { BindingContent } from './role-content.ts';
 import { referredRole } from './role-table.ts';
 import type { RoleKey, RoleTable } from './role-table.ts';
 
-/** A binding that grants its role to one user or group. */
+/** One subject of a binding, and the binding, which grants a role to this user, group or service account. */
 interface Granting {
   readonly binding: BindingContent;
   readonly subject: Subject;

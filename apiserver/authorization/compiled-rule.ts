@@ -21,8 +21,8 @@ class TextSet {
 }
 
 /**
- * A rule of a role, compiled for fast comparison with requests. Each rule is compiled once, and all bindings of the
- * role share the result.
+ * A rule of a role, compiled for fast comparison with requests. The rules of a role are compiled once, and all bindings
+ * of the role share the result.
  */
 export class CompiledRule {
   readonly rule: PolicyRule;

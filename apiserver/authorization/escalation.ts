@@ -4,8 +4,9 @@ import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 import type { RbacAuthorizer } from './rbac-authorizer.ts';
 
 /**
- * The maximum number of permissions of one role that are compared with the permissions of its writer, because the
- * comparison of more would take long. A permission is one verb on one resource of one group, or on one path.
+ * The maximum number of permissions that one write may grant, without the rules that the writer has. A write of more is
+ * refused, because it would take long to compare them with the permissions of the writer. A permission is one verb on
+ * one resource of one group, or on one path.
  */
 const maxPermissions = 10_000;
 

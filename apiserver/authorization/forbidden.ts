@@ -2,7 +2,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Attributes, ResourceAttributes } from './attributes.ts';
 
-/** Returns the error (403) of a refused request, in the words of Kubernetes. `why` is added in brackets. */
+/** Returns the error (403) of a refused request, in the words of Kubernetes. `why` is added in parentheses. */
 export function forbidden(user: UserInfo, attributes: Attributes, why = ''): ApiError {
   const cannot = attributes.isResource
     ? cannotAccess(attributes)

@@ -19,7 +19,7 @@ export interface Grant {
   readonly decision: Decision;
 }
 
-/** Fewer rules than this are compared one by one, without an index. */
+/** The decision about a request is cached if at least this number of rules is about its resource. */
 const fewRules = 4;
 
 /**
@@ -124,7 +124,7 @@ export class Grants {
   }
 }
 
-/** The start of the paths of discovery documents, which all users may read. */
+/** The start of the paths of discovery documents, which all authenticated users may read. */
 const discoveryPrefix = '/apis/';
 
 /**

@@ -9,8 +9,7 @@ interface Role {
   readonly content: RoleContent;
   readonly selectors: readonly LabelMatcher[] | undefined;
   /**
-   * The rules that the role grants. They are computed at first use. They are undefined again after a change of a role
-   * whose rules this role collects.
+   * The rules that the role grants; undefined before their first use, and again after a change that may affect them.
    */
   rules: readonly PolicyRule[] | undefined;
   compiled: readonly CompiledRule[] | undefined;

@@ -21,7 +21,7 @@ export interface ImportSource {
    * The manifest and the summary of the export. They are correct: the whole export has been read and checked before.
    */
   readonly proved: ExportManifest & ExportSummary;
-  /** The objects of the export, by key. */
+  /** The objects of the export, in the order of their keys. */
   readonly objects: AsyncIterable<readonly ExportedObject[]>;
 }
 

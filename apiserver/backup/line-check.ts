@@ -10,7 +10,8 @@ const suffixLength = ',"check":""}'.length + checkLength;
 
 /**
  * Computes `check`, the last field of each line. It is a digest of two texts: the line without this field, and the
- * `check` of the previous line. So a changed, missing, repeated or moved line is detected at that line.
+ * `check` of the previous line. So a changed, repeated or moved line is detected at that line, and a missing line at
+ * the next one.
  */
 export class LineCheck {
   #last = '';

@@ -41,8 +41,8 @@ export class Snapshot {
 
   /**
    * Yields the rows in pages, in the order of the code points of their keys. It can be called once. Rejects with
-   * CompactedError when the log is compacted faster than the pages are read, and with Error when more than 256 MiB of
-   * objects change before the last page is read.
+   * CompactedError when the log is compacted faster than the pages are read, and with Error when the snapshot would
+   * have to keep more than 256 MiB of former states.
    */
   async *pages(): AsyncGenerator<readonly Row[], void, undefined> {
     for await (const page of this.#store.scan()) {

@@ -12,7 +12,7 @@ export function isMarker({ key }: Pick<Row, 'key'>): boolean {
   return key === marker.key;
 }
 
-/** Returns the digest of the unfinished import in a database; undefined when there is none. */
+/** Returns the sha256 of the export whose import into the database is unfinished; undefined when there is none. */
 export async function unfinishedImport(store: Store): Promise<string | undefined> {
   const row = await findMarker(store);
   return row && Buffer.from(row.data).toString('utf8');

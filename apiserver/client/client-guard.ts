@@ -9,7 +9,7 @@ export interface ClientGuard {
   readonly user: UserInfo;
   /** Returns the decision, with the rule that allows the call. */
   decide(attributes: ResourceAttributes): Decision;
-  /** @throws ApiError Forbidden */
+  /** Checks that the call is allowed. @throws ApiError Forbidden when it is not */
   check(attributes: ResourceAttributes): void;
   /** Calls the listener after each change of the user's permissions. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;

@@ -19,7 +19,7 @@ const selectedPerStep = 1_000;
 const taken = new WeakMap<Kind, { readonly revision: number; readonly all: EntryPlaces }>();
 
 /**
- * A copy of the selected objects of a kind, as they were when it was created, oldest first. At creation, only
+ * A copy of the selected objects of a kind, oldest first, in their state when the copy was created. At creation, only
  * references to the objects are copied. To select and sort them takes several turns of the event loop.
  */
 export class FrozenEntries {

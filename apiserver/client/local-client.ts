@@ -273,7 +273,7 @@ export class LocalClient implements PluginClient {
     );
   }
 
-  /** @throws ApiError Forbidden */
+  /** Checks that the guard allows the call. @throws ApiError Forbidden when it does not */
   #check(model: Model, call: GuardedCall): void {
     const { guard } = this.#parts;
     if (guard !== undefined) guard.check(attributesOf(descriptorOf(model), call));

@@ -32,8 +32,8 @@ export class ObjectReader {
   }
 
   /**
-   * Reads one of many objects that are read only once. It does not cache them: they would replace all others in the
-   * cache, and garbage collections would have to copy them. A large object takes several steps.
+   * Reads an object without adding it to the cache, for callers that read many objects once: these would replace all
+   * others in the cache, and garbage collections would have to copy them. A large object takes several steps.
    */
   *readOnce<T extends ApiObject>(entry: Entry): Generator<undefined, T, undefined> {
     const known = this.parsed(entry) as T | undefined;

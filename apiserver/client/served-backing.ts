@@ -78,8 +78,8 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * Replaces the backing, and follows the kind with the new one. Once it is complete, handlers are called for the
-   * differences.
+   * Replaces the backing, and follows the kind with the new backing. Once the new backing is complete, handlers are
+   * called for the differences.
    */
   async #replace(next: InformerBacking<T>, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const known = [...statesOf(this.#backing)];

@@ -67,7 +67,10 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
-  /** A promise for each kind that is being added to the graph or removed. No object is judged before all are done. */
+  /**
+   * A promise for each kind that is being added to the graph or removed. No object is judged while a promise is
+   * pending.
+   */
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
   /**

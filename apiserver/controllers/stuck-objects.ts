@@ -49,7 +49,7 @@ export async function stuckObjects({
   const failing = controllers.flatMap((controller) => failingOf(controller, nowMs));
   const deleting = resourcesOf(table).flatMap((resource) => deletingOf(resource, controllers, nowMs));
   const behind = await behindOf(table, controllers, nowMs);
-  // Of an object with several problems, only the first in this order is shown, since it explains the others: deletion,
+  // If an object has several problems, only the first in this order is shown, since it explains the others: deletion,
   // failure, outdated status.
   const first = new Map([...behind, ...failing, ...deleting].map((each) => [idOf(each), each]));
   const items = [...first.values()];

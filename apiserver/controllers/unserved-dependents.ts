@@ -31,7 +31,8 @@ export class UnservedDependents {
     this.#parts = parts;
     parts.table.on(
       'closed',
-      // A failed read is ignored here, because its own callers get the error, and the next call reads again.
+      // A failed read is ignored here, because the callers that wait for it get the error, and the next call reads
+      // again.
       ({ kindNumber }) =>
         void this.#kinds?.numbers.then(
           (numbers) => numbers.add(kindNumber),

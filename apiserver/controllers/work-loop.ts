@@ -22,7 +22,10 @@ const handledPerTurn = 100;
 /** The delay before a failed item is retried. It doubles with each failure in a row, and does not delay other items. */
 const backoff = { baseMs: 1000, maxMs: 60_000 } as const;
 
-/** Handles the items of a work queue, first in, first out. An item that is added several times is handled once. */
+/**
+ * Handles the items of a work queue, first in, first out. An item that is added several times before its turn is
+ * handled once.
+ */
 export class WorkLoop<T> {
   readonly #parts: WorkLoopParts<T>;
   readonly #atOnce: number;
@@ -62,8 +65,7 @@ export class WorkLoop<T> {
   }
 
   /**
-   * Starts the loop in a microtask, so after the current synchronous code, because this code may add the same item
-   * again.
+   * Starts the loop in a microtask, after the current synchronous code, because that code may add the same item again.
    */
   #pumpSoon(): void {
     if (this.#isPumpDue) return;

@@ -92,7 +92,7 @@ export function* checkStructuralSchema(
 class SchemaCheck {
   readonly #violations: DefinitionViolations;
   readonly #cost: SchemaCost;
-  /** True once a schema has an unsupported keyword, which may change the meaning of all others. */
+  /** True once a schema has an unsupported keyword. Such a keyword may change the meaning of all other keywords. */
   #isUnsupported = false;
   /** The fields whose schemas have branches. */
   readonly #composed: Visit[] = [];
@@ -163,7 +163,7 @@ class SchemaCheck {
 
   /**
    * Checks `additionalProperties`. In a schema with fields, only `true` is allowed, as in Kubernetes
-   * (`ValidateCustomResourceDefinitionOpenAPISchema`); it does not restrict the other fields. In a schema without
+   * (`ValidateCustomResourceDefinitionOpenAPISchema`); `true` does not restrict the other fields. In a schema without
    * fields, this server refuses `false`. Kubernetes accepts it, although its documentation forbids it.
    */
   #checkAdditional({ additionalProperties, properties }: DefinitionSchema, field: string): void {

@@ -24,7 +24,7 @@ export interface DefinitionNames {
 export interface DefinitionVersion {
   readonly name: string;
   readonly served: boolean;
-  /** True for exactly one version. */
+  /** True for the version in which objects are stored. Exactly one version of a definition has `storage: true`. */
   readonly storage: boolean;
   readonly deprecated?: boolean;
   /** The warning in responses of a deprecated version. Default: the sentence that Kubernetes uses. */

@@ -45,7 +45,7 @@ export class RuleCollector {
     });
   }
 
-  /** Writes the rules that are outdated, and from then on after each change of roles. */
+  /** Writes the outdated rules now, and then after each change of roles or bindings. */
   async start(): Promise<void> {
     await this.#collect();
     this.#unfollow = this.#parts.authorizer.onChange(() => this.#loop.add(all));

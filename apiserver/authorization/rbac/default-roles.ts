@@ -41,7 +41,7 @@ function paths(...nonResourceURLs: readonly string[]): PolicyRule {
 const health = ['/healthz', '/livez', '/readyz'];
 const version = ['/version', '/version/'];
 
-/** The rules of `view`: the kinds that every user who can read a namespace may read. Secrets are not among them. */
+/** The rules of the role `view`: the kinds that its users may read. Secrets are not among them. */
 const viewRules: readonly PolicyRule[] = [
   rule(read, core, ['configmaps', 'events', 'serviceaccounts', 'services']),
   rule(read, core, ['namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status']),
@@ -62,7 +62,10 @@ const adminRules: readonly PolicyRule[] = [
   rule(all, group, ['rolebindings', 'roles']),
 ];
 
-/** The ClusterRoles of Kubernetes that are useful on this server, for the kinds that every server has. */
+/**
+ * The ClusterRoles that every server has: those of Kubernetes that are useful here, and two for the reports of
+ * controllers. They are about the kinds that every server has.
+ */
 export const defaultRoles: readonly DefaultRole[] = [
   { name: 'cluster-admin', rules: fullAuthority },
   { name: 'admin', collects: aggregateTo('admin'), rules: [] },
@@ -75,8 +78,8 @@ export const defaultRoles: readonly DefaultRole[] = [
     name: 'system:discovery',
     rules: [
       paths('/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*', '/openapi.json', ...health, ...version),
-      // All users may read these pages. The documentation shows no more than discovery does, and the pages of the
-      // console and of plugins contain no data of users.
+      // All authenticated users may read these pages. The documentation shows no more than discovery does, and the
+      // pages of the console and of plugins contain no data of users.
       paths('/console', '/console/*', '/docs', '/docs/*', '/plugins/*'),
     ],
   },

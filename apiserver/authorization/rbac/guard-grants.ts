@@ -12,8 +12,9 @@ import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 
 /**
  * Returns the guard that lets users grant only permissions that they have themselves. To write a role, a user needs all
- * of its rules, or the verb `escalate` on the role. To write a binding, a user needs all rules of its role, or the verb
- * `bind` on the role. The server itself may grant everything.
+ * of its rules, or the verb `escalate` on the role. For a role with an aggregationRule, the user needs full authority
+ * instead of the rules. To write a binding, a user needs all rules of its role, or the verb `bind` on the role. The
+ * server itself may grant everything.
  */
 export function grantGuard(authorizer: RbacAuthorizer): WriteGuard {
   return {
