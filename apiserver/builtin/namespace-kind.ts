@@ -8,7 +8,9 @@ export interface NamespaceObject extends ApiObject {
   readonly status?: { readonly phase?: 'Active' | 'Terminating' };
 }
 
-/** The entry that `spec.finalizers` has until the namespace is empty. */
+/**
+ * The entry of the server in `spec.finalizers`. The server removes it when the namespace is being deleted and is empty.
+ */
 export const namespaceFinalizer = 'kubernetes';
 
 /** The namespace that every server has. */

@@ -8,8 +8,8 @@ import type { NamespaceObject } from './namespace-kind.ts';
 const nameLabel = 'kubernetes.io/metadata.name';
 
 /**
- * The rules of namespaces. A deleted namespace remains `Terminating` while `spec.finalizers` is not empty. This list
- * becomes empty when the namespace has no objects.
+ * The rules of namespaces. A deleted namespace remains `Terminating` while `spec.finalizers` is not empty. The server
+ * removes its own entry from this list when the namespace has no objects.
  */
 export const namespaceStrategy: KindStrategy = {
   completeNew: (object) => complete(object, withOwnFinalizer(object)),
@@ -30,8 +30,8 @@ function finalizersOf(namespace: NamespaceObject): readonly string[] {
 }
 
 /**
- * Adds our own finalizer to those that a client sent. A value that is not a list remains unchanged, because the schema
- * refuses it.
+ * Adds the server's own finalizer to those that a client sent. A value that is not a list remains unchanged, because
+ * the schema refuses it.
  */
 function withOwnFinalizer(sent: NamespaceObject): readonly string[] {
   const finalizers = finalizersOf(sent);

@@ -120,8 +120,8 @@ function product(parts: readonly SizedPart[]): CallEstimate {
 const newListCost = 11;
 
 /**
- * Returns the estimate of a function that returns a new list of this size. For functions that sort, callers pass the
- * square of the real size, as in Kubernetes.
+ * Returns the estimate of a function that returns a new list of this size. For functions that sort, and for `distinct`,
+ * callers pass the square of the real size, as in Kubernetes.
  */
 function newList(size: CostRange, factor: number): CallEstimate {
   return { cost: plus(scaled(size, factor), fixed(newListCost)), size };
@@ -142,7 +142,7 @@ function slicing(parts: readonly SizedPart[]): CallEstimate {
   return newList(fixed(Math.max(0, to - from)), 1);
 }
 
-/** Estimates a comparison of the bytes of two addresses. */
+/** Returns the estimate for `containsIP` or `containsCIDR`, which compare the bytes of two addresses. */
 function contained(extra: number): Estimate {
   return (parts) => {
     const { type, size } = at(parts, 1);

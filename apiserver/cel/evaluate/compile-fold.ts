@@ -14,7 +14,7 @@ interface FoldCompiler {
 /** The costs of one round of a loop, as CEL defines them, without the costs of the author's own expressions. */
 const roundCosts = { all: 3, exists: 4, existsOne: 1, filter: 1, map: 1, other: 1 } as const;
 
-/** The additional cost of a round that appends to a list or a map. */
+/** The cost to create a list or a map, and the additional cost of a round that appends to it. */
 const appendCost = 11;
 
 interface Fold {
@@ -69,8 +69,8 @@ function runOf({ macro }: FoldNode, fold: Fold): Run {
 }
 
 /**
- * Returns a function that evaluates the range. If the macro has only one variable, this variable is the item of a list,
- * or the key of a map.
+ * Returns a function that evaluates the range, and returns its entries. If the macro has only one variable, this
+ * variable is the item of a list, or the key of a map.
  */
 function opener(range: Run, first: number, second: number | undefined): Fold['open'] {
   return (frame) => {

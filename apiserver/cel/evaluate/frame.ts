@@ -11,7 +11,7 @@ export interface Frame {
 /** A compiled part of an expression. @throws CelError */
 export type Run = (frame: Frame) => CelValue;
 
-/** The cost of an error that `||` and `&&` ignore, because to throw it takes a few microseconds. */
+/** The cost of an error that `||`, `&&` or a macro may ignore. To throw it takes a few microseconds. */
 const errorCost = 200;
 
 /**

@@ -5,7 +5,10 @@ const unitsPerCost = 20;
 
 const surrogate = /[\ud800-\udfff]/;
 
-/** Returns the number of characters (code points). In Kubernetes, this costs 1, however long the text is. */
+/**
+ * Returns the number of characters (code points). In Kubernetes, this costs 1 for a text of any length; here, a long
+ * text costs more.
+ */
 export function countCharacters(text: string, meter: CostMeter): number {
   if (!hasPairs(text, meter)) return text.length;
   let count = 0;

@@ -31,7 +31,7 @@ class CelUrl extends CelObject implements Comparable {
 const parseCost = 10;
 
 /**
- * Returns the functions for URLs. As in Kubernetes, a URL is absolute, or is an absolute path. A URL such as
+ * Returns the functions for URLs. As in Kubernetes, a URL either has a scheme, or is an absolute path. A URL such as
  * `mailto:a@b` has a scheme, but neither host nor path.
  */
 export function urlOverloads(): readonly Overload[] {

@@ -12,7 +12,10 @@ import { validationsOf } from './schema-validations.ts';
 /** The rules of one schema, and of the schemas below it that have rules. */
 export interface RuleNode {
   readonly rules: readonly CelRule[];
-  /** The problems of rules that cannot be compiled. Every write is refused with these problems. */
+  /**
+   * The problems of rules that cannot be compiled. Every write of a value with this schema is refused with these
+   * problems.
+   */
   readonly broken: readonly string[];
   readonly read: JsonReader;
   /** The type of the schema, which messages show. */
@@ -27,7 +30,10 @@ export interface RuleNode {
   readonly identity: ListIdentity;
 }
 
-/** Compiles all rules of a schema; undefined when it has none. `isRoot` is true for the schema of whole objects. */
+/**
+ * Compiles all rules of the schema of whole objects; undefined when it has none. `onProblem` is called for each rule
+ * that cannot be compiled, with the path of the field and the reason.
+ */
 export function compileRuleTree(
   schema: JsonSchema,
   components: Components,
@@ -38,7 +44,9 @@ export function compileRuleTree(
 
 class TreeBuilder {
   readonly #components: Components;
-  /** The nodes of schemas to which references point. A node may contain itself. */
+  /**
+   * The nodes of all schemas that have been visited. A node may contain itself, because references can form a cycle.
+   */
   readonly #known = new Map<JsonSchema, RuleNode | undefined>();
 
   readonly #onProblem: (field: string, detail: string) => void;

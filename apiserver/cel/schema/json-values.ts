@@ -172,7 +172,7 @@ class JsonFields extends CelMap {
   }
 }
 
-/** An object without declared fields, which is a map to expressions. */
+/** An object without declared fields, which expressions read as a map. */
 class JsonMap extends CelMap {
   readonly #raw: Readonly<Record<string, unknown>>;
   readonly #read: JsonReader;

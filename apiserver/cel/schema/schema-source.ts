@@ -16,9 +16,9 @@ const resourceFields: Readonly<Record<string, JsonSchema>> = {
 };
 
 /**
- * Follows the reference of a schema, and returns its target. If the schema has other fields beside the reference, such
- * as `nullable`, they replace those of the target. Returns a schema without a reference unchanged, and an empty schema
- * if the target does not exist.
+ * Follows the reference of a schema (`$ref`, or an `allOf` with one schema), and returns its target. If the schema has
+ * other fields beside the reference, such as `nullable`, they replace those of the target. Returns a schema without a
+ * reference unchanged, and an empty schema if the target does not exist.
  */
 export function resolveSchema(schema: JsonSchema, components: Components): JsonSchema {
   let found = schema;

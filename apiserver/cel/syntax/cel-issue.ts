@@ -16,7 +16,7 @@ export class CelSyntaxError extends Error {
   }
 }
 
-/** The maximum number of characters of a line that a message shows. */
+/** A message shows the line of the source only if the line has at most this number of characters. */
 const maxShown = 1024;
 
 /** Prints issues as kube-apiserver does: each with line, column and the line of the source. */

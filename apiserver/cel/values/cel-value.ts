@@ -203,8 +203,8 @@ export function typeNameOf(value: CelValue): string {
 }
 
 /**
- * Returns the size of a value, such as the number of characters of a text or of entries of a map; 1 for a value without
- * a size.
+ * Returns the size of a value, such as the number of UTF-16 units of a text or of entries of a map; 1 for a value
+ * without a size.
  */
 export function sizeOf(value: CelValue): number {
   if (typeof value === 'string') return value.length;
