@@ -147,7 +147,8 @@ function uriOf(
 }
 
 /**
- * Returns the JSON of a body; undefined for a body that is too large for an entry, or that cannot be written as JSON.
+ * Returns the body as a JSON value; undefined for a body that is too large for an entry, or that cannot be written as
+ * JSON.
  */
 function bodyOf(sent: unknown): unknown {
   try {

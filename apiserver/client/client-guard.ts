@@ -11,7 +11,7 @@ export interface ClientGuard {
   decide(attributes: ResourceAttributes): Decision;
   /** Checks that the call is allowed. @throws ApiError Forbidden when it is not */
   check(attributes: ResourceAttributes): void;
-  /** Calls the listener after each change of the user's permissions. Returns a function that removes the listener. */
+  /** Calls the listener after each change of permissions, of any user. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 

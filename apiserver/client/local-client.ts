@@ -62,7 +62,9 @@ export interface LocalClientParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly table: ResourceTable;
-  /** Returns the error for a kind that is currently not served. */
+  /**
+   * Returns the error (503) for a kind that was served before and will be served again; undefined for any other kind.
+   */
   readonly absent: { refusalOf(kind: StoredKind): ApiError | undefined };
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
@@ -109,7 +111,10 @@ export class LocalClient implements PluginClient {
     this.#parts = parts;
   }
 
-  /** Returns a client that writes under the name of another writer, with the permissions that the guard allows. */
+  /**
+   * Returns a client that writes as another kind of writer and under another field manager. The given guard decides
+   * about its calls.
+   */
   as(writer: Writer, fieldManager: string, user: Pick<LocalClientParts, 'guard' | 'author'> = {}): LocalClient {
     return new LocalClient({ ...this.#parts, writer, fieldManager, ...user });
   }
@@ -279,7 +284,7 @@ export class LocalClient implements PluginClient {
     if (guard !== undefined) guard.check(attributesOf(descriptorOf(model), call));
   }
 
-  /** Calls the listener after each change of the client's permissions. Returns a function that removes the listener. */
+  /** Calls the listener after each change of permissions, of any user. Returns a function that removes the listener. */
   readonly #onChange = (listener: () => void): (() => void) =>
     this.#parts.guard?.onChange(listener) ?? (() => undefined);
 
@@ -294,16 +299,18 @@ export class LocalClient implements PluginClient {
   }
 
   /**
-   * Returns the resource of a model. While the kind is being indexed, returns a promise. @throws ApiError
-   * ServiceUnavailable or NotFound when the kind is not registered.
+   * Returns the resource of a model, or a promise of it while its kind is not served. The promise rejects with ApiError
+   * ServiceUnavailable for a kind that will be served again, and with NotFound for any other kind that is not
+   * registered.
+   * @throws ApiError NotFound for a version in which objects are only stored
    */
   #resource(model: Model): Promise<Resource> | Resource {
     return this.#ready(descriptorOf(model));
   }
 
   /**
-   * Resolves with the model of an object. When its kind is not served, rejects with the error that a write of the
-   * object would have.
+   * Resolves with the model of an object. When its kind is not served, rejects with the error with which a write of the
+   * object would fail.
    */
   async modelOf(object: ApiObject): Promise<ModelDescriptor> {
     return (await this.#resourceOf(object)).model;
@@ -343,7 +350,7 @@ export class LocalClient implements PluginClient {
   }
 }
 
-/** The writer of a write, its user, and the field manager. */
+/** The kind of writer of a write, and its field manager. */
 interface Written {
   readonly writer: Writer;
   readonly fieldManager: string;

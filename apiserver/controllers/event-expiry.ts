@@ -38,8 +38,9 @@ export interface EventExpiryParts {
 }
 
 /**
- * Deletes events (`v1` and `events.k8s.io/v1`) some time after they last occurred. The event itself determines when it
- * expires, so several replicas may delete the same events. An event that occurs again before its deletion remains.
+ * Deletes events (`v1` and `events.k8s.io/v1`) when `eventTtlMs` has passed since their last occurrence. The event
+ * itself determines when it expires, so several replicas may delete the same events. An event that occurs again before
+ * its deletion remains.
  */
 export class EventExpiry {
   readonly #parts: EventExpiryParts;

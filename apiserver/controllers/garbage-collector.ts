@@ -55,10 +55,10 @@ const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidatio
 
 /**
  * Kubernetes' garbage collection: deletes objects whose owners are all deleted. An object that is deleted in the
- * foreground has the finalizer `foregroundDeletion`, which is removed once its dependents are deleted. An object that
- * is deleted without its dependents has the finalizer `orphan`, which is removed once the dependents no longer refer to
- * it. An owner whose kind is not served does not count as deleted. All state is in the objects, so the work continues
- * after a restart, and several replicas may do it at the same time.
+ * foreground has the finalizer `foregroundDeletion`, removed once the dependents that block its deletion are deleted.
+ * An object that is deleted without its dependents has the finalizer `orphan`, removed once the dependents no longer
+ * refer to it. An owner whose kind is not served does not count as deleted. All state is in the objects, so the work
+ * continues after a restart, and several replicas may do it at the same time.
  */
 export class GarbageCollector {
   readonly #parts: GarbageCollectorParts;
@@ -67,10 +67,7 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
-  /**
-   * A promise for each kind that is being added to the graph or removed. No object is judged while a promise is
-   * pending.
-   */
+  /** One promise for each kind that is being added or removed. No object is judged while one is pending. */
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
   /**

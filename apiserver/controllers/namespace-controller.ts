@@ -66,7 +66,7 @@ export class NamespaceController {
     parts.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
-  /** Creates the namespace `default`, with its account, when it is absent. Another replica may create it first. */
+  /** Creates the namespace `default` and its account if they are absent. Another replica may create them first. */
   async ensureDefault(): Promise<void> {
     const namespaces = await this.#parts.table.whenReady(namespaceKind);
     if (namespaces.cache.get(defaultNamespace) === undefined) await this.#createDefault(namespaces);
@@ -175,7 +175,8 @@ export class NamespaceController {
 
   /**
    * Deletes the objects of a namespace. Objects for which `staysWithOwner` is true are deleted after all others are
-   * removed. If a deletion fails, the objects of the other kinds are still deleted. Rejects with the first failure.
+   * removed. If a deletion fails, the objects of the other kinds are still deleted, except after ServiceUnavailable.
+   * Rejects with the first failure.
    */
   async #deleteContents(name: string): Promise<void> {
     const failures: unknown[] = [];

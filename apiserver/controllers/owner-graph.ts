@@ -107,7 +107,10 @@ export class OwnerGraph {
     return false;
   }
 
-  /** Yields the dependents that must be deleted before this object, which is deleted in the foreground. */
+  /**
+   * Yields the UIDs of the dependents that must be deleted before this object. Yields none if the object is not deleted
+   * in the foreground.
+   */
   *#blockersOf(uid: string): Generator<string> {
     const owner = this.#leaving.get(uid);
     if (owner?.policy !== 'Foreground') return;

@@ -13,14 +13,14 @@ import type { DefinitionViolations } from './definition-violations.ts';
 /** More units of work than one turn of the event loop may do, so that the next step runs in another turn. */
 const wholeTurn = Infinity;
 
-/** Checks the defaults of a definition. */
+/** Checks the defaults in the schema of one version. */
 export class DefaultCheck {
   readonly #shapes: ShapeBuilder;
   readonly #patterns: LinearPatterns;
   readonly #nodes = new SchemaNodes({});
   readonly #sizes = new DefaultSizes();
   /**
-   * The budget for the matching of patterns. All defaults of a definition share it; it is as large as the budget of one
+   * The budget for the matching of patterns. All defaults of the schema share it; it is as large as the budget of one
    * object.
    */
   readonly #matches: PatternMatches;

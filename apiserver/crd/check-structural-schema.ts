@@ -57,7 +57,7 @@ interface Place {
   readonly mayHaveType?: boolean;
   /** True for the first branch of an allOf that is not itself in a branch. */
   readonly isFirstOfAll?: boolean;
-  /** True below the apiVersion, kind or metadata of a resource. */
+  /** True for the apiVersion, kind and metadata of a resource, and for all schemas below them. */
   readonly isMetadata: boolean;
   /**
    * Counts the schemas in allOf, anyOf, oneOf and not, below one field or items. All these schemas share the counter.

@@ -66,7 +66,7 @@ export class DefinitionController {
     });
   }
 
-  /** Serves the stored definitions, first those that were served before. It writes no object. */
+  /** Serves those stored definitions that were served before. It writes no object. */
   async open(): Promise<void> {
     const { schemes, table } = this.#parts;
     schemes.register(definitionModel);
