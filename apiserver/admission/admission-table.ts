@@ -13,8 +13,8 @@ export interface AdmissionOwnerOptions {
   /** The `client` that hooks receive. */
   readonly client: Client;
   /**
-   * The plugins on which this plugin depends. It may add hooks for their kinds. These hooks run after the hooks of the
-   * plugins that own the kinds. Default none.
+   * The plugins on which this plugin depends. This plugin may add hooks for kinds of those plugins; its hooks run after
+   * the hooks of the plugins that own the kinds. Default none.
    */
   readonly dependencies?: readonly string[];
 }

@@ -64,8 +64,8 @@ export function* applyFields(
   yield* checkManagersSize([entry]);
   const claimed = withEntry(live.managedFields, by, entry);
   const merged = yield* mergeApplied(live.content, applied, shape, pace);
-  // An empty list is in no manager's field set, so `removeUnowned` would remove it. Therefore all applied fields count
-  // as owned here, including empty lists.
+  // An empty list of type set or map may be in no manager's field set, so `removeUnowned` would remove it. Therefore
+  // all applied fields count as owned here, including empty lists.
   const appliedFields = yield* allFieldsSteps(applied, shape, pace);
   const owned = yield* unionOfAll([...claimed.map(fieldsOfEntry), appliedFields], pace);
   const content = yield* removeUnowned(merged, { last: fieldsOfEntry(previous), owned }, shape, pace);

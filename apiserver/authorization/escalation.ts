@@ -10,7 +10,7 @@ import type { RbacAuthorizer } from './rbac-authorizer.ts';
  */
 const maxPermissions = 10_000;
 
-/** The maximum number of permissions that a message names, since people read it. */
+/** The maximum number of permissions that a message names, since people read the message. */
 const maxNamed = 100;
 
 /**

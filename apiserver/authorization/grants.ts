@@ -163,7 +163,7 @@ function push(index: Map<string, Grant[]>, key: string, grant: Grant): void {
   getOrAdd(index, key, () => []).push(grant);
 }
 
-/** Returns the value of a key. If it is absent, creates it with `make` and adds it to the map. */
+/** Returns the value of a key. If the map does not have the key, creates the value with `make` and adds it. */
 export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   const known = map.get(key);
   if (known !== undefined) return known;

@@ -8,7 +8,7 @@ import type { PolicyRule, RoleRef } from '../builtin/objects/rbac-objects.ts';
 import type { BindingContent, RoleContent } from './role-content.ts';
 import { referredRole, RoleTable } from './role-table.ts';
 
-/** A request that a rule allows for all objects, whatever name the request has. */
+/** A request, and the decision of a rule that allows the request for objects of every name. */
 interface Allowed {
   readonly attributes: ResourceAttributes;
   readonly decision: Decision;

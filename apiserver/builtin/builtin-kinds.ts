@@ -19,8 +19,8 @@ import { namespaceStrategy } from './namespace-strategy.ts';
 import { secretKind, secretStrategy } from './secret-kind.ts';
 
 /**
- * The kinds that every server has. Kinds of Kubernetes have the names that they have there, because clients of
- * Kubernetes rely on them.
+ * The kinds that every server has. Kinds that also exist in Kubernetes have the same names there, because clients of
+ * Kubernetes rely on these names.
  */
 export const builtinKinds: readonly ModelDescriptor[] = [
   namespaceKind,

@@ -26,7 +26,7 @@ const common = { eventTime: time, series, action: text, reason: text, type: text
 
 /**
  * Returns an index over a path. The index has the name that field selectors of Kubernetes use. An absent value is
- * indexed as the empty string, because clients select it so: `involvedObject.namespace=`.
+ * indexed as the empty string, because clients select absent values with `involvedObject.namespace=`, for example.
  */
 function eventIndex(name: string, path = name): IndexSpec {
   const segments = path.split('.');

@@ -33,7 +33,7 @@ const schema = {
   },
 } as const;
 
-/** The name of the index of leases by their terms. A selector on it finds the lease of a term. */
+/** The name of the index of leases by their terms. A selector on this index finds the lease of a term. */
 const termIndex = 'term';
 
 interface Lease extends ApiObject {

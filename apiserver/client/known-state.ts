@@ -8,8 +8,8 @@ export interface KnownState<T extends ApiObject> extends KeyedObject<T> {
 }
 
 /**
- * Compares the present objects with those that handlers know, and calls the sink for each that was added, updated or
- * deleted.
+ * Compares the present objects with those that handlers know, and calls the sink for each object that was added,
+ * updated or deleted.
  */
 export function tellDifferences<T extends ApiObject>(
   known: Iterable<KnownState<T>>,

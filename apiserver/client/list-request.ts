@@ -3,7 +3,7 @@ import { ApiError, parseFieldSelector, parseLabelSelector } from '@homeostat/con
 import type { ListRequest } from '../registry/reads/lister.ts';
 import { parseSort } from '../registry/object/sort-term.ts';
 
-/** Checks the options of a list. @throws ApiError BadRequest */
+/** Checks the options of a list, and returns the request that they describe. @throws ApiError BadRequest */
 export function listRequest(options: ListOptions): ListRequest {
   const { page, size, limit, sort = [], namespace, resourceVersion } = options;
   const paged = page !== undefined || size !== undefined;

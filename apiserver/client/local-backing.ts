@@ -134,8 +134,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     // The subscription starts in the same turn in which the entries are read, so that no change is missed.
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
     this.#tellDifferences(followed, sink);
-    // The indexes are filled only for a new resource. If a permission was lost and regained, they still have the
-    // objects, and the differences were reported above.
+    // The indexes of the informer are filled only for a new resource. If a permission was lost and regained, the
+    // indexes still have the objects, and the differences were reported above.
     if (this.#opened !== resource) sink.open();
     this.#opened = resource;
     let kept: FrozenEntries | undefined;

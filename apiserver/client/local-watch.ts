@@ -105,7 +105,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
   }
 
   /**
-   * Returns the position in the feed; undefined when the watch ends first. It may wait for minutes, while the kind is
+   * Returns the position in the feed; undefined when the watch ends first. This may take minutes, while the kind is
    * being indexed.
    */
   async #opened(): Promise<Place | undefined> {

@@ -197,7 +197,7 @@ export class NamespaceController {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Returns the objects of a namespace by kind, without kinds that have none. */
+  /** Returns the objects of a namespace, grouped by kind. Kinds without objects are left out. */
   #contents(name: string): readonly (readonly [Resource, readonly Entry[]])[] {
     const namespaced = this.#parts.table.served().filter(({ model }) => model.scope === 'Namespaced');
     return namespaced.flatMap((resource) => {

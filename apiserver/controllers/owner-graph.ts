@@ -85,8 +85,8 @@ export class OwnerGraph {
   }
 
   /**
-   * True when the object with this UID has dependents that keep it from being removed. They must first lose their
-   * reference to it, or be deleted.
+   * True when the object with this UID still has dependents that must lose their reference to it, or be deleted, before
+   * it is removed.
    */
   #hasReleasable(uid: string): boolean {
     for (const { resource } of this.dependentsOf(uid)) if (!staysWithOwner(resource.model)) return true;

@@ -70,8 +70,8 @@ export class UnservedDependents {
   }
 
   /**
-   * Returns the numbers of the kinds in the store. It reads them once, and again after changes were missed, since these
-   * may have added kinds.
+   * Returns the numbers of the kinds in the store. It reads them once, and again after changes were missed, since the
+   * missed changes may have added kinds.
    */
   #stored(): Promise<Set<number>> {
     const { losses } = this.#parts.log;

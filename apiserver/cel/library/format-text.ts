@@ -16,7 +16,10 @@ import { argumentProblem, readFormat, wrongArgument } from './format-clauses.ts'
 import type { FormatClause } from './format-clauses.ts';
 import { formatDuration, formatTimestamp } from './time-values.ts';
 
-/** The number of digits after the decimal point. JavaScript limits the maximum; the default is that of Go. */
+/**
+ * The maximum and the default number of digits after the decimal point. The maximum is the limit of JavaScript; the
+ * default is that of Go.
+ */
 const [maxPrecision, defaultPrecision] = [100, 6];
 
 /** Evaluates a call such as `"%s is %d".format([name, age])`, with the result of cel-go in English. @throws CelError */

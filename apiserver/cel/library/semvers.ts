@@ -9,7 +9,7 @@ import { objectAt, textAt } from './arguments.ts';
 
 class CelSemver extends CelObject implements Comparable {
   readonly typeName = 'kubernetes.Semver';
-  /** The numbers of major, minor and patch version. */
+  /** The major, minor and patch numbers of the version. */
   readonly numbers: readonly bigint[];
   readonly preRelease: readonly string[];
 
