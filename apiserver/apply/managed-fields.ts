@@ -184,8 +184,8 @@ export function withTime(entries: ManagedFields, by: Manager, time: string): Man
 }
 
 /**
- * Merges the oldest entries of updates until there are at most ten. Only entries of the same version are merged, so
- * more than ten versions have more than ten entries.
+ * Merges the oldest entries of updates until there are at most ten. Only entries of the same version are merged, so an
+ * object that was updated in more than ten versions keeps more than ten entries.
  */
 export function* capUpdates(entries: ManagedFields): Steps<ManagedFields> {
   if (entries.length <= maxUpdateManagers) return entries;

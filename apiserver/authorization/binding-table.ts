@@ -7,7 +7,7 @@ import type { BindingContent } from './role-content.ts';
 import { referredRole } from './role-table.ts';
 import type { RoleKey, RoleTable } from './role-table.ts';
 
-/** One subject of a binding, and the binding, which grants a role to this user, group or service account. */
+/** A binding, and one of its subjects: the user, group or service account to whom the binding grants its role. */
 interface Granting {
   readonly binding: BindingContent;
   readonly subject: Subject;

@@ -4,9 +4,9 @@ import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 import type { RbacAuthorizer } from './rbac-authorizer.ts';
 
 /**
- * The maximum number of permissions that one write may grant, without the rules that the writer has. A write of more is
- * refused, because it would take long to compare them with the permissions of the writer. A permission is one verb on
- * one resource of one group, or on one path.
+ * The maximum number of permissions that one write may grant, not counting rules that the writer already has. A write
+ * that grants more is refused, because it would take long to compare them with the permissions of the writer. A
+ * permission is one verb on one resource of one group, or on one path.
  */
 const maxPermissions = 10_000;
 
@@ -22,8 +22,8 @@ export function escalationOf(
   { user, namespace, rules }: { user: UserInfo; namespace: string | undefined; rules: readonly PolicyRule[] },
 ): string | undefined {
   const held = new Set(authorizer.rulesFor(user, namespace));
-  // Rules are compared by identity here. If the user already has the role of the binding, both have the same rule
-  // objects.
+  // Rules are compared by identity here. If the user already has the role of the binding, the rules of the user include
+  // the same rule objects.
   const open = rules.filter((rule) => !held.has(rule));
   const count = open.reduce((sum, rule) => sum + permissionCount(rule), 0);
   const who = `user ${JSON.stringify(user.username)} (groups=${quoteAll(user.groups)})`;
