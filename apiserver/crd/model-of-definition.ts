@@ -114,8 +114,8 @@ function columnOf({ name, type, jsonPath, description, format, priority }: Print
 }
 
 /**
- * Returns the schema of the whole object. The server defines `metadata`. A definition may restrict only two of its
- * fields, `name` and `generateName`.
+ * Returns the schema of the whole object, with `apiVersion`, `kind` and `metadata`. In `metadata`, a definition may
+ * restrict only `name` and `generateName`.
  */
 function rootSchema(schema: DefinitionSchema): JsonSchema {
   const metadata: JsonSchema = {

@@ -76,7 +76,9 @@ export class SchemaCost {
     return undefined;
   }
 
-  /** Compiles a pattern, unless it is too large. Returns the work done. */
+  /**
+   * Compiles a pattern, unless it is too large. Returns the work in states; 0 for a pattern that was compiled before.
+   */
   checkPattern(field: string, pattern: unknown, violations: DefinitionViolations): number {
     if (typeof pattern !== 'string') return 0;
     const isNew = !this.#rules.has(pattern);

@@ -41,8 +41,8 @@ export class YamlPlaces {
   }
 
   /**
-   * Finds the deepest field below a node that is the wanted field or contains it. Names may contain dots, so several
-   * paths may match.
+   * Among the fields below a node, finds the deepest one that is the wanted field or contains it. Names may contain
+   * dots, so several paths may match.
    */
   #closest(node: number, path: string, wanted: string): Place | undefined {
     let best: Place | undefined;

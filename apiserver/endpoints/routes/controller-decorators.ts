@@ -32,8 +32,8 @@ export function RequestMapping(path: string): ControllerDecorator {
 }
 
 /**
- * Sets the group and version of a controller, `<group>/<version>`; in revision 2.9 only the version (spec 4.3). The
- * server checks it when the plugin starts.
+ * Sets the group and version of a controller, `<group>/<version>`; for a plugin of revision 2.9, only the version (spec
+ * 4.3). The server checks the value when the plugin starts.
  */
 export function ApiVersion(version: string): ControllerDecorator {
   return (_value, context) => {
@@ -41,7 +41,7 @@ export function ApiVersion(version: string): ControllerDecorator {
   };
 }
 
-/** Maps GET requests, and HEAD requests with them. */
+/** Maps GET and HEAD requests. */
 export function GetMapping(options: string | MappingOptions = {}): MappingDecorator {
   return mapping('GET', options);
 }

@@ -198,7 +198,10 @@ export function internalError(requestId: string): ApiError {
   return new ApiError('InternalError', `Internal error occurred; request id ${requestId}`);
 }
 
-/** Copies an ApiError of any copy of this package, and checks its fields, because clients receive them. */
+/**
+ * Copies an ApiError that any copy of this package created, and checks its fields, because clients receive them.
+ * Returns undefined for any other error.
+ */
 export function asApiError(error: unknown): ApiError | undefined {
   if (!isApiError(error) || !Object.hasOwn(statusCodes, error.reason)) return undefined;
   const { reason, message, details, causes, retryAfterSeconds } = error;

@@ -18,10 +18,10 @@ export interface ReencryptHandlerParts {
 }
 
 /**
- * Handles `POST /reencrypt`: finds all objects that are not stored as ciphertext of the current key, and encrypts them
- * with this key. The response has a line of JSON each second, and a last line with `"done":true`. If the last line is
- * missing, the rewrite has stopped, and another such request continues it. Only one rewrite runs at a time; further
- * requests are refused (429).
+ * Handles `POST /reencrypt`: finds all objects that are not stored as the encryption configuration requires now, such
+ * as those encrypted with a former key, and stores them again. The response has at most one line of JSON each second,
+ * and a last line with `"done":true`. If the last line is missing, the rewrite has stopped, and another such request
+ * continues it. Only one rewrite runs at a time; further requests are refused (429).
  */
 export class ReencryptHandler {
   readonly #parts: ReencryptHandlerParts;

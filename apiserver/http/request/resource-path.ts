@@ -38,8 +38,8 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
 }
 
 /**
- * A cache of the parsed paths of collections, which clients send again and again. To parse one takes 2 % of the time of
- * a creation.
+ * A cache of the parsed paths of collections, which clients send again and again. To parse such a path takes 2 % of the
+ * time that the creation of an object takes.
  */
 const collections = new Map<string, ResourcePath>();
 
