@@ -24,7 +24,7 @@ export interface DefinitionNames {
 export interface DefinitionVersion {
   readonly name: string;
   readonly served: boolean;
-  /** True for exactly one version. */
+  /** True for the version in which objects are stored. A definition has exactly one such version. */
   readonly storage: boolean;
   readonly deprecated?: boolean;
   /**
@@ -72,7 +72,7 @@ export interface CustomResourceDefinition extends ApiObject {
 /** The finalizer that keeps a deleted definition until the objects of its kind are deleted. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** True when a version is served. */
+/** True when the definition has a version that is served. */
 export function isServed({ versions }: DefinitionSpec): boolean {
   return versions.some(({ served }) => served);
 }

@@ -10,7 +10,7 @@ import type { DefinitionViolations } from './definition-violations.ts';
 const maxDepth = 100;
 
 /**
- * The maximum number of schemas in all versions of a definition together. The largest published definitions have some
+ * The maximum number of schemas in all versions of a definition together. The largest published definitions have about
  * 10,000.
  */
 const maxSchemas = 100_000;

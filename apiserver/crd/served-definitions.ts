@@ -17,7 +17,7 @@ import type { ConvertTo } from './model-of-definition.ts';
 /** The result of the attempt to serve the kind of a definition. */
 export type ServingOutcome =
   | { readonly kind: 'served' }
-  /** Another kind has one of the names; `reason` is one CamelCase word. */
+  /** Another kind already has one of the definition's names; `reason` is one CamelCase word. */
   | { readonly kind: 'conflict'; readonly reason: string; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string }
   /** Stored objects cannot be converted to the storage version now. The webhook may convert them later. */

@@ -116,7 +116,7 @@ export class ServedRequest extends IncomingMessage {
     else giveTogether(resolve, bytes);
   }
 
-  /** Refuses a body that is still arriving. Its rest is read from the stream, and dropped. */
+  /** Refuses a body that is still arriving. The rest of the body is read and dropped. */
   #fail(cause: unknown): void {
     if (this.#arriving === undefined) return;
     const { reject } = this.#arriving;

@@ -13,8 +13,8 @@ export class YamlPlaces {
   readonly #events: readonly Event[];
 
   /**
-   * Creates a finder for one document. `events` are the parser's events of the document, beginning with that of the
-   * document itself. Their offsets refer to `text`.
+   * Creates a finder for one document. `events` are the parser's events of the document; the first is the event of the
+   * document itself. The offsets of the events refer to `text`.
    */
   constructor(text: string, events: readonly Event[]) {
     this.#text = text;

@@ -17,7 +17,10 @@ export type MappingDecorator = (
   context: ClassMethodDecoratorContext,
 ) => void;
 
-/** Declares a controller: a class whose methods handle requests (spec 4.3). The server ignores it without {@link ApiVersion}. */
+/**
+ * Declares a controller: a class whose methods handle requests (spec 4.3). The server ignores a controller without
+ * {@link ApiVersion}.
+ */
 export function RestController(): ControllerDecorator {
   return (_value, context) => {
     ofClass(context, 'RestController').isController = true;

@@ -220,7 +220,9 @@ function wholeOf(body: unknown): string | Uint8Array {
   throw new TypeError('the body of a response must be a text or bytes');
 }
 
-/** Releases a stream that comes too late. It is never read, and its producer may hold resources. */
+/**
+ * Releases a stream that the handler returns too late. The stream is never read, and its producer may hold resources.
+ */
 function releaseLate(answered: PromiseLike<unknown>, storedBytes: StoredBytes): void {
   Promise.resolve(answered)
     .then((response) => prepareAnswer(response, storedBytes))

@@ -33,9 +33,9 @@ export interface RequestPermissionsParts {
 }
 
 /**
- * Decides what requests may do. When the permission of an open request is withdrawn, it ends the request as soon as
- * this server learns of the change. When the credential of an open request becomes invalid, it ends the request at most
- * {@link checkMs} later.
+ * Decides what requests may do. When the permission of an open request is withdrawn, the request is ended as soon as
+ * this server learns of the change. When the credential of an open request becomes invalid, the request is ended at
+ * most {@link checkMs} later.
  */
 export class RequestPermissions {
   readonly #parts: RequestPermissionsParts;

@@ -7,7 +7,7 @@ import type { RequestPermissions } from '../access/request-permissions.ts';
 import { exportMediaType } from '../../backup/export-format.ts';
 import type { RewriteProgress } from '../../registry/follow/rewrite-objects.ts';
 
-/** The time between two lines of progress. */
+/** The minimum time between two lines of progress. */
 const reportMs = 1000;
 
 export interface ReencryptHandlerParts {

@@ -118,8 +118,8 @@ export function requestVerb(context: Context, path: ResourcePath | undefined): s
 }
 
 /**
- * Returns the parsed path of a request; undefined for a path that is not one of an object or a collection. The path is
- * parsed once for each request.
+ * Returns the parsed path of a request for an object or a collection; undefined for any other path. The path is parsed
+ * once for each request.
  */
 export function resourcePathOf(context: Context): ResourcePath | undefined {
   const state = context.state;

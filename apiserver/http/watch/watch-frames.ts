@@ -9,9 +9,9 @@ import type { ObjectView } from '../../views/object-view.ts';
 export interface FrameFormat {
   readonly contentType: string;
   /**
-   * Returns the bytes of an event. `revision` is the one from which a client that has read this event may resume. If
-   * `revision` is absent, the client resumes from the revision of an earlier event; if `revision` is empty, the client
-   * cannot resume.
+   * Returns the bytes of an event. `revision` is the revision from which a client that has read this event may resume.
+   * If `revision` is absent, the client resumes from the revision of an earlier event; if `revision` is empty, the
+   * client cannot resume.
    */
   event(type: Translated['type'] | 'BOOKMARK' | 'ERROR', object: Buffer, revision?: string): Buffer;
   readonly heartbeat: Buffer;

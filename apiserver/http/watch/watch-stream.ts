@@ -46,8 +46,8 @@ export interface WatchStreamParts {
   /** True when a bookmark is sent at the end of the initial objects. */
   readonly markInitialEnd: boolean;
   /**
-   * The interval of bookmarks; undefined when the client did not ask for bookmarks, because it would mistake them for
-   * objects.
+   * The interval of bookmarks; undefined when the client did not ask for bookmarks, because such a client would mistake
+   * them for objects.
    */
   readonly bookmarkIntervalMs: number | undefined;
   readonly timeoutMs: number;
