@@ -24,10 +24,12 @@ export interface DefinitionNames {
 export interface DefinitionVersion {
   readonly name: string;
   readonly served: boolean;
-  /** True for the version in which objects are stored. Exactly one version of a definition has `storage: true`. */
+  /** True for the version in which objects are stored. A definition has exactly one such version. */
   readonly storage: boolean;
   readonly deprecated?: boolean;
-  /** The warning in responses of a deprecated version. Default: the sentence that Kubernetes uses. */
+  /**
+   * The text of the warning in responses to requests for a deprecated version. Default: the text that Kubernetes uses.
+   */
   readonly deprecationWarning?: string;
   readonly schema?: { readonly openAPIV3Schema?: DefinitionSchema };
   readonly subresources?: {
@@ -57,7 +59,7 @@ export interface DefinitionSpec {
 export interface DefinitionStatus {
   readonly conditions?: readonly Condition[];
   readonly acceptedNames?: DefinitionNames;
-  /** The versions in which objects may be stored. */
+  /** The versions in which the database may contain objects, such as an earlier storage version. */
   readonly storedVersions?: readonly string[];
 }
 
@@ -67,10 +69,10 @@ export interface CustomResourceDefinition extends ApiObject {
   readonly status?: DefinitionStatus;
 }
 
-/** The finalizer that keeps a definition until its objects are removed. */
+/** The finalizer that keeps a deleted definition until the objects of its kind are deleted. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
-/** True when a version is served. */
+/** True when the definition has a version that is served. */
 export function isServed({ versions }: DefinitionSpec): boolean {
   return versions.some(({ served }) => served);
 }

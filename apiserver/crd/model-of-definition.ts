@@ -11,9 +11,9 @@ import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } fr
 const string: JsonSchema = { type: 'string' };
 
 /**
- * Returns the model of a valid definition: the storage version, and the other served versions. Registration checks the
- * model's names. The model and the definition share the schemas, so a caller that freezes the model also freezes the
- * schemas of the definition.
+ * Returns the model of a valid definition: the storage version, and the other served versions. The names are checked
+ * later, when the model is registered. The model and the definition share the schemas, so a caller that freezes the
+ * model also freezes the schemas of the definition.
  */
 export function modelOfDefinition(definition: CustomResourceDefinition, convert?: ConvertTo): ModelDescriptor {
   const { versions } = definition.spec;
@@ -114,8 +114,8 @@ function columnOf({ name, type, jsonPath, description, format, priority }: Print
 }
 
 /**
- * Returns the schema of the whole object. The server defines `metadata`. A definition may restrict only two of its
- * fields, `name` and `generateName`.
+ * Returns the schema of the whole object, with `apiVersion`, `kind` and `metadata`. In `metadata`, a definition may
+ * restrict only `name` and `generateName`.
  */
 function rootSchema(schema: DefinitionSchema): JsonSchema {
   const metadata: JsonSchema = {

@@ -10,7 +10,7 @@ import type { DefinitionViolations } from './definition-violations.ts';
 const maxDepth = 100;
 
 /**
- * The maximum number of schemas in all versions of a definition together. The largest published definitions have some
+ * The maximum number of schemas in all versions of a definition together. The largest published definitions have about
  * 10,000.
  */
 const maxSchemas = 100_000;
@@ -76,7 +76,9 @@ export class SchemaCost {
     return undefined;
   }
 
-  /** Compiles a pattern, unless it is too large. Returns the work done. */
+  /**
+   * Compiles a pattern, unless it is too large. Returns the work in states; 0 for a pattern that was compiled before.
+   */
   checkPattern(field: string, pattern: unknown, violations: DefinitionViolations): number {
     if (typeof pattern !== 'string') return 0;
     const isNew = !this.#rules.has(pattern);

@@ -17,7 +17,7 @@ import type { ConvertTo } from './model-of-definition.ts';
 /** The result of the attempt to serve the kind of a definition. */
 export type ServingOutcome =
   | { readonly kind: 'served' }
-  /** Another kind has one of the names; `reason` is one CamelCase word. */
+  /** Another kind already has one of the definition's names; `reason` is one CamelCase word. */
   | { readonly kind: 'conflict'; readonly reason: string; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string }
   /** Stored objects cannot be converted to the storage version now. The webhook may convert them later. */
@@ -32,7 +32,10 @@ interface Served {
 export interface ServedDefinitionsParts {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
-  /** Returns the conversion for a definition with a conversion webhook. Default: there are no webhooks. */
+  /**
+   * Returns the conversion of a definition with a conversion webhook; undefined for any other definition. Default: no
+   * definition is converted by a webhook.
+   */
   readonly converterOf?: (definition: CustomResourceDefinition) => ConvertTo | undefined;
 }
 
@@ -48,8 +51,8 @@ export class ServedDefinitions {
   }
 
   /**
-   * Serves the kind of a definition in its current state. When only the schema has changed, watches and objects are not
-   * affected. Rejects only when the database fails, whatever the definition contains.
+   * Serves the kind of a definition as the definition is now. When only the schema has changed, watches and objects are
+   * not affected. Rejects only when the database fails; for a mistake in the definition, resolves with the outcome.
    */
   async serve(definition: CustomResourceDefinition): Promise<ServingOutcome> {
     const { name, uid, generation } = definition.metadata;
@@ -63,8 +66,8 @@ export class ServedDefinitions {
   }
 
   /**
-   * Returns the kind of a definition that is being deleted, so that the kind's objects can be deleted first. undefined
-   * when another kind has its names.
+   * Serves and returns the kind of a definition that is being deleted, so that the kind's objects can be deleted first.
+   * Resolves with undefined when the kind cannot be served, for example because another kind has its names.
    */
   async openForCleanup(definition: CustomResourceDefinition): Promise<Resource | undefined> {
     const { name } = definition.metadata;

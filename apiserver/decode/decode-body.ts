@@ -99,8 +99,8 @@ function countColons(text: string, maxDepth: number): number {
 }
 
 /**
- * Counts the colons like {@link countColons}. It also checks the number of nodes: one for each comma, and one for each
- * object and list.
+ * Counts the colons like {@link countColons}. It also checks the number of fields of each object, and the number of
+ * nodes: one for each comma, object and list.
  */
 function countAll(text: string, limits: BodyLimits): number {
   const { maxDepth } = limits;
@@ -156,7 +156,7 @@ function countFields(value: unknown): number {
     for (const name in value) {
       if (name === '__proto__') return Number.NaN;
       const field = value[name];
-      // Most fields are texts and whole numbers.
+      // Most fields are texts, which are counted without another call.
       count += typeof field === 'string' ? 1 : 1 + countFields(field);
     }
   } else if (value === Infinity || value === -Infinity) return Number.NaN;

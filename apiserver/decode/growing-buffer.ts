@@ -1,8 +1,8 @@
 const firstBytes = 1024;
 
 /**
- * Collects chunks in one piece of memory. If each chunk were kept, a client that sends each byte in a separate chunk
- * would take a hundred times the memory of its bytes.
+ * Collects chunks in one piece of memory. If the chunks were stored separately, a client that sends each byte in its
+ * own chunk would make the server use a hundred times the memory of the bytes.
  */
 export class GrowingBuffer {
   readonly #maxBytes: number;

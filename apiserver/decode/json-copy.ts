@@ -28,7 +28,7 @@ interface Size {
   bytes: number;
 }
 
-/** The bytes that a value takes in JSON besides its characters: quotes and a comma, or some digits. */
+/** The estimated bytes of a value's JSON besides the characters of a text: quotes and a comma, or some digits. */
 const bytesOfValue = 4;
 
 function copy(value: unknown, depth: number, size: Size): unknown {

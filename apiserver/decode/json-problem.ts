@@ -118,7 +118,7 @@ class ProblemReader {
     if (!Number.isFinite(Number(found))) throw new Problem(`${this.#place()} has a number that is too large`);
   }
 
-  /** Returns the match of a pattern at the current position, and advances behind it; undefined when there is none. */
+  /** Returns the match of a pattern at the current position, and moves past the match; undefined when there is none. */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.#text)?.[0];

@@ -5,8 +5,8 @@ export class LineIndex {
   readonly #firstLine: number;
 
   /**
-   * Creates an index of a text. If the text is a piece of a larger text, `firstLine` is the number of its first line
-   * there.
+   * Creates an index of a text. If the text is a piece of a larger text, `firstLine` is the line in the larger text at
+   * which the piece begins.
    */
   constructor(text: string, firstLine = 1) {
     this.#starts = [0, ...Array.from(text.matchAll(/\r\n|\r|\n/g), (match) => match.index + match[0].length)];

@@ -25,15 +25,15 @@ const maxAliases = 100;
 export interface YamlDocument {
   /** The number of the document, from 1. Documents without content count, too. */
   readonly document: number;
-  /** The number of the line on which its content begins, from 1. */
+  /** The number of the line on which the content of the document begins, from 1. */
   readonly line: number;
   readonly value: unknown;
 }
 
 type Fields = Record<string, unknown>;
 
-// This tag is like the library's own, but refuses names that are not strings. The library would convert them to
-// strings.
+// This tag of mappings is like the library's own, but refuses names that are not strings. The library would convert
+// them to strings.
 const strictMapping = defineMappingTag<Fields>('tag:yaml.org,2002:map', {
   create: () => ({}),
   addPair: addField,

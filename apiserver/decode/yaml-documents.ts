@@ -21,7 +21,7 @@ export interface LocatedYamlDocument extends YamlDocument {
 export interface YamlMistake {
   /** The number of the document, from 1. */
   readonly document: number;
-  /** The line in the file, from 1. */
+  /** The line of the mistake in the file, from 1. */
   readonly line: number;
   /** The description of the mistake, without its position. */
   readonly message: string;
@@ -118,7 +118,8 @@ function splitDocuments(events: readonly Event[]): readonly Event[][] {
 }
 
 /**
- * Converts an error to a mistake. A syntax error has a position, and a value that JSON cannot represent has a field.
+ * Converts an error to a mistake. The line of the mistake comes from the position of a syntax error, or from the field
+ * whose value JSON cannot represent.
  */
 function mistakeOf(
   error: unknown,

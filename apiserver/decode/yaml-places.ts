@@ -13,8 +13,8 @@ export class YamlPlaces {
   readonly #events: readonly Event[];
 
   /**
-   * Creates a finder for one document. `events` are the parser's events of the document, beginning with that of the
-   * document itself. Their offsets refer to `text`.
+   * Creates a finder for one document. `events` are the parser's events of the document; the first is the event of the
+   * document itself. The offsets of the events refer to `text`.
    */
   constructor(text: string, events: readonly Event[]) {
     this.#text = text;
@@ -41,8 +41,8 @@ export class YamlPlaces {
   }
 
   /**
-   * Finds the deepest field below a node that is the wanted field or contains it. Names may contain dots, so several
-   * paths may match.
+   * Among the fields below a node, finds the deepest one that is the wanted field or contains it. Names may contain
+   * dots, so several paths may match.
    */
   #closest(node: number, path: string, wanted: string): Place | undefined {
     let best: Place | undefined;

@@ -4,8 +4,8 @@ import type { PathSegment } from '../schema/judge/field-path.ts';
 import { isIllFormed } from './json-value.ts';
 
 /**
- * The maximum number of characters and values of a document after its aliases are copied: 3 MiB, like the limit of a
- * body.
+ * The maximum sum of the numbers of characters and values in a document, counted after its aliases are copied. It
+ * equals the maximum number of bytes of a body, 3 MiB.
  */
 const maxSize = 3 * 1024 * 1024;
 

@@ -212,7 +212,10 @@ export class EncryptedStore implements Store {
     return { ...operation, data: this.#opened().seal(encryption, key, data) };
   }
 
-  /** Returns a decrypted row; the row itself when it is not encrypted. */
+  /**
+   * Returns a decrypted copy of a row; the row itself when it is not encrypted; a copy with a `problem` when it cannot
+   * be decrypted.
+   */
   #readable<T extends Pick<Row, 'key' | 'data'>>(row: T, encryption: KindEncryption): T {
     const { key, data } = row;
     const unsealed = this.#opened().unseal(encryption, key, data);

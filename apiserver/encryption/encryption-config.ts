@@ -22,9 +22,9 @@ export class EncryptionConfigError extends Error {
 }
 
 /**
- * Parses a file of kind EncryptionConfiguration, as Kubernetes has it, with the providers `aesgcm` and `identity`. A
- * key has a `secret`, 32 bytes in base64, or `secretFromEnv`, the name of an environment variable with these bytes.
- * `path` is used in messages.
+ * Parses a file of kind EncryptionConfiguration, as in Kubernetes, with the providers `aesgcm` and `identity`. A key
+ * has a `secret`, 32 bytes in base64, or `secretFromEnv`, the name of an environment variable with these bytes. `path`
+ * is used in messages.
  * @throws EncryptionConfigError
  */
 export function parseEncryptionConfig(text: string, path: string, environment: Environment): Encryption {
@@ -32,7 +32,7 @@ export function parseEncryptionConfig(text: string, path: string, environment: E
     return new Encryption(new ConfigReader(environment).entries(parseSettings({ path, text })));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    // Messages about a field begin with the path.
+    // The message of a SettingsFileError already begins with the path.
     throw new EncryptionConfigError(error instanceof SettingsFileError ? message : `${path}: ${message}`);
   }
 }

@@ -3,7 +3,7 @@ import type { KeyObject } from 'node:crypto';
 
 /** A key of AES-256-GCM. */
 export interface EncryptionKey {
-  /** The name of the key. Bytes that it encrypts begin with this name, after a marker. */
+  /** The name of the key. Bytes that the key has encrypted begin with a marker and this name. */
   readonly name: string;
   readonly secret: KeyObject;
 }

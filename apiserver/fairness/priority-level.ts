@@ -63,7 +63,7 @@ const maxWaitMs = 15_000;
 
 const sweepMs = 1000;
 
-/** The client of a waiting request. `closed` is true when it has disconnected. */
+/** The client of a waiting request. `closed` is true when the client has disconnected. */
 export interface WaitingClient {
   readonly closed: boolean;
 }

@@ -46,7 +46,7 @@ function pathOf(context: Context): string {
   }
 }
 
-/** Writes the error in the format that the client accepts, and removes headers that were meant for a success. */
+/** Writes the error in the format that the client accepts. */
 function writeError(context: Context, error: ApiError): void {
   const status = ApiError.prototype.toStatus.call(error);
   context.status = error.code;

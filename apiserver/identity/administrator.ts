@@ -14,7 +14,7 @@ export interface AdministratorFile {
    * Returns the token; undefined if there is no file. @throws Error when the file cannot be read or has no valid token
    */
   read(): string | undefined;
-  /** Makes the file. */
+  /** Creates the file with this token. */
   write(token: string): Promise<void>;
 }
 

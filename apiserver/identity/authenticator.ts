@@ -10,8 +10,8 @@ import type { UserInfo } from './user-info.ts';
 export interface ConnectionAuthenticator {
   ofRequest(request: IncomingMessage): UserInfo | undefined;
   /**
-   * True for a request with such a credential, even if it is not valid, so that the request does not count as one
-   * without a credential.
+   * True for a request with a client certificate, even if the certificate is not valid. Such a request does not count
+   * as one without a credential.
    */
   hasCredential(request: IncomingMessage): boolean;
 }

@@ -6,7 +6,7 @@ export const digestBytes: number = 32;
 /** A bearer token as a client sent it, with its SHA-256, because tokens are compared only by their digests. */
 export class BearerToken {
   readonly text: string;
-  /** The digest as a text of 32 characters, for the key of a map. */
+  /** The digest as a text of 32 characters, which can be the key of a map. */
   readonly key: string;
   readonly digest: Buffer;
 

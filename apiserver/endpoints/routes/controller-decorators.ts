@@ -17,7 +17,10 @@ export type MappingDecorator = (
   context: ClassMethodDecoratorContext,
 ) => void;
 
-/** Declares a controller: a class whose methods handle requests (spec 4.3). The server ignores it without {@link ApiVersion}. */
+/**
+ * Declares a controller: a class whose methods handle requests (spec 4.3). The server ignores a controller without
+ * {@link ApiVersion}.
+ */
 export function RestController(): ControllerDecorator {
   return (_value, context) => {
     ofClass(context, 'RestController').isController = true;
@@ -32,8 +35,8 @@ export function RequestMapping(path: string): ControllerDecorator {
 }
 
 /**
- * Sets the group and version of a controller, `<group>/<version>`; in revision 2.9 only the version (spec 4.3). The
- * server checks it when the plugin starts.
+ * Sets the group and version of a controller, `<group>/<version>`; for a plugin of revision 2.9, only the version (spec
+ * 4.3). The server checks the value when the plugin starts.
  */
 export function ApiVersion(version: string): ControllerDecorator {
   return (_value, context) => {
@@ -41,7 +44,7 @@ export function ApiVersion(version: string): ControllerDecorator {
   };
 }
 
-/** Maps GET requests, and HEAD requests with them. */
+/** Maps GET and HEAD requests. */
 export function GetMapping(options: string | MappingOptions = {}): MappingDecorator {
   return mapping('GET', options);
 }

@@ -5,7 +5,7 @@ import type { RouteMethod, RouteOptions } from './router.ts';
 
 /** The options of a mapping decorator. */
 export interface MappingOptions extends RouteOptions {
-  /** The path, relative to the path of the controller. Default: none. */
+  /** The path, relative to the path of the controller. Default: the path of the controller itself. */
   readonly path?: string;
   /** The media types that the method returns. A client that accepts none of them receives a 406. Default: any. */
   readonly accept?: string | readonly string[];
@@ -51,8 +51,8 @@ export function declarationOf({ metadata }: { readonly metadata?: object }): Con
 }
 
 /**
- * Returns the declaration in the metadata of a class. Metadata inherits from the metadata of the base class, so only
- * its own properties are read.
+ * Returns the declaration in the metadata of a class. The metadata of a class inherits from the metadata of its base
+ * class, so only own properties are read.
  */
 function declarationIn(metadata: object): ControllerDeclaration | undefined {
   const own: unknown = Object.hasOwn(metadata, controllerSymbol) ? Reflect.get(metadata, controllerSymbol) : undefined;

@@ -2,8 +2,8 @@ import { checkMediaType, isAccepted, mediaType } from './media-type.ts';
 import type { ServerRequest } from './server-request.ts';
 
 /**
- * The reason why a route does not match a request, and the expected media types. The client receives it when no other
- * route matches.
+ * The reason why a route does not match a request, and the expected media types. If no other route matches, the client
+ * receives both in the response.
  */
 export interface Mismatch {
   readonly reason: 'NotAcceptable' | 'UnsupportedMediaType' | 'NotFound';

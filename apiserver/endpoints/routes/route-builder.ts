@@ -76,7 +76,8 @@ export class RouteBuilder {
 
   /**
    * Adds the routes of another router, or a function that matches requests itself. API documents do not show such a
-   * function, and its paths are not checked for collisions. The generated paths of kinds take precedence over it.
+   * function, and its paths are not checked for collisions. The generated paths of kinds take precedence over such a
+   * function.
    * @throws TypeError when the router has another group or version.
    */
   add(router: RouterFunction): this {

@@ -51,9 +51,9 @@ export interface RoutePermission {
   readonly group?: string;
   /** The plural of the resource, such as `persons`, or with a subresource, `persons/greeting`. */
   readonly resource: string;
-  /** The variable in the route's path that has the name of the object. Default: the request names no object. */
+  /** The variable in the route's path whose value is the name of the object. Default: the request names no object. */
   readonly nameFrom?: string;
-  /** The variable in the route's path that has the namespace. Default: the request is at the cluster scope. */
+  /** The variable in the route's path whose value is the namespace. Default: the request is at the cluster scope. */
   readonly namespaceFrom?: string;
 }
 

@@ -8,9 +8,9 @@ const opening = Buffer.from('[');
 const closing = Buffer.from(']');
 
 /**
- * Encodes a value as JSON. If the value is a stored object or a list of stored objects, or has such a field, the result
- * is a buffer with the bytes of these objects as they were read from the store. For any other value, the result is a
- * text, which Node sends in one piece with the headers.
+ * Encodes a value as JSON. If the value is a stored object or a list of stored objects, or has a field with such a
+ * value, the result is a buffer with the bytes of these objects as they were read from the store. For any other value,
+ * the result is a text, which Node sends in one piece with the headers.
  * @throws TypeError for values that JSON cannot represent.
  */
 export function encodeJson(value: unknown, storedBytes: StoredBytes): string | Buffer {

@@ -198,7 +198,10 @@ export function internalError(requestId: string): ApiError {
   return new ApiError('InternalError', `Internal error occurred; request id ${requestId}`);
 }
 
-/** Copies an ApiError of any copy of this package, and checks its fields, because clients receive them. */
+/**
+ * Copies an ApiError that any copy of this package created, and checks its fields, because clients receive them.
+ * Returns undefined for any other error.
+ */
 export function asApiError(error: unknown): ApiError | undefined {
   if (!isApiError(error) || !Object.hasOwn(statusCodes, error.reason)) return undefined;
   const { reason, message, details, causes, retryAfterSeconds } = error;
@@ -217,7 +220,9 @@ function wholeOf(body: unknown): string | Uint8Array {
   throw new TypeError('the body of a response must be a text or bytes');
 }
 
-/** Releases a stream that comes too late. It is never read, and its producer may hold resources. */
+/**
+ * Releases a stream that the handler returns too late. The stream is never read, and its producer may hold resources.
+ */
 function releaseLate(answered: PromiseLike<unknown>, storedBytes: StoredBytes): void {
   Promise.resolve(answered)
     .then((response) => prepareAnswer(response, storedBytes))

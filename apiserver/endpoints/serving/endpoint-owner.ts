@@ -6,7 +6,7 @@ export interface EndpointOwnerOptions {
    * no group, any group is allowed that is neither reserved nor used by another plugin.
    */
   readonly group?: string;
-  /** Default `2.15`. */
+  /** The revision of the interface for which the plugin is written. Default: `2.15`. */
   readonly revision?: EndpointRevision;
 }
 
@@ -25,7 +25,7 @@ export class EndpointOwner {
   readonly calls: Set<Running> = new Set();
   /** The responses that are being streamed. */
   readonly streams: Set<Running> = new Set();
-  /** False until the plugin is started. Until then requests receive a 503. */
+  /** False until the plugin is started. Until then, requests to its endpoints receive a 503. */
   isOpen = false;
 
   constructor(name: string, { group, revision = '2.15' }: EndpointOwnerOptions) {

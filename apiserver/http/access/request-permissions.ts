@@ -33,9 +33,9 @@ export interface RequestPermissionsParts {
 }
 
 /**
- * Decides what requests may do. When the permission of an open request is withdrawn, it ends the request as soon as
- * this server learns of the change. When the credential of an open request becomes invalid, it ends the request at most
- * {@link checkMs} later.
+ * Decides what requests may do. When the permission of an open request is withdrawn, the request is ended as soon as
+ * this server learns of the change. When the credential of an open request becomes invalid, the request is ended at
+ * most {@link checkMs} later.
  */
 export class RequestPermissions {
   readonly #parts: RequestPermissionsParts;
@@ -50,10 +50,10 @@ export class RequestPermissions {
   }
 
   /**
-   * Returns a promise to await before a decision about the caller. When it resolves, memory has all roles that were
-   * acknowledged before the request. Returns undefined when no wait is needed. The promise rejects with ApiError
-   * Unauthorized when the credential is no longer valid after the wait. While the database does not respond, decisions
-   * use the roles in memory.
+   * Returns a promise to await before a decision about the caller; undefined when no wait is needed. When the promise
+   * resolves, memory has all writes of roles that were acknowledged before the request. The promise rejects with
+   * ApiError Unauthorized when the credential is no longer valid after the wait. While the database does not respond,
+   * decisions use the roles in memory.
    */
   reach(context: Context): Promise<void> | undefined {
     const reached = this.#parts.authorizer.reach(callerOf(context));
@@ -133,8 +133,8 @@ export class RequestPermissions {
   }
 
   /**
-   * Decides about all open requests again, a few in each turn of the event loop. If permissions change before it has
-   * finished, it decides about all of them once more.
+   * Decides about all open requests again, a few in each turn of the event loop. If a permission changes in the
+   * meantime, it then decides about all open requests once more.
    */
   async #checkAll(): Promise<void> {
     this.#changes += 1;

@@ -15,7 +15,7 @@ import { bodiesOf } from './audit-bodies.ts';
 /** The verbs of requests that only read. */
 const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
 
-/** Records requests, except health checks and the files of the login page. */
+/** Records requests that need a credential, logins and logouts. */
 export class RequestAuditor {
   readonly #trail: AuditTrail;
   readonly #proxies: TrustedProxies;
@@ -82,7 +82,7 @@ export class RequestAuditor {
   }
 
   /**
-   * Returns the decision of the policy about the user who sent the request, so that the user cannot avoid it by
+   * Returns the decision of the policy about the user who sent the request, so that users cannot avoid the audit by
    * impersonation.
    */
   #decide(context: Context): AuditDecision {
@@ -126,7 +126,7 @@ export class RequestAuditor {
 
 const sessionPaths: ReadonlySet<string> = new Set(['/login', '/logout']);
 
-/** Returns true for requests that are audited: those that need a credential, logins and logouts. */
+/** True for requests that need a credential, for logins and for logouts. */
 function isAudited({ path, method }: Context): boolean {
   // Most requests are for objects, whose paths begin with /api. All paths that need no credential begin differently.
   if (path.startsWith('/api') || !isOpenPath(path)) return true;

@@ -32,7 +32,7 @@ export interface GuardParts extends OriginGuardParts, FairShareParts, Attributes
   readonly permissions: RequestPermissions;
   /** The identity providers that the login page offers. */
   readonly providers: () => LoginPageState['providers'];
-  /** If it is absent, requests are not audited. */
+  /** The auditor of requests. If it is absent, requests are not audited. */
   readonly auditor: RequestAuditor | undefined;
 }
 
@@ -111,8 +111,8 @@ function asksForOtherUser({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Refuses a request without a valid credential. The response is always the same 401, whatever the path, method or body,
- * and no data about the request is kept. A browser receives the login page.
+ * Refuses a request without a valid credential. The response is a 401 that does not depend on the path, method or body:
+ * the login page for a browser that opens a page, and a Status for all other clients.
  */
 async function refuseStranger(context: Context, { refusals, providers }: GuardParts): Promise<void> {
   discardRest(context.req);

@@ -12,7 +12,10 @@ import { callerOf, setImpersonated } from '../request/request-state.ts';
 export const impersonationPrefix = 'impersonate-';
 const extraPrefix = `${impersonationPrefix}extra-`;
 
-/** The maximum number of groups and extra values in the headers, because each needs a decision. */
+/**
+ * The maximum number of groups and extra values in the headers, because each of them needs a decision of the
+ * authorizer.
+ */
 const maxValues = 100;
 
 /** The user as whom a request is to run, from its headers. */

@@ -26,7 +26,7 @@ export class ApiServiceHandler {
     this.#parts = parts;
   }
 
-  /** Returns the kind at a path; undefined for a path that is not one of APIServices. */
+  /** Returns the kind APIService for a path of APIServices; undefined for any other path. */
   find({ group, version, plural, subresource }: ResourcePath): ModelDescriptor | undefined {
     const { group: own, version: served, plural: named } = apiServiceKind;
     const isOwn = group === own && version === served && plural === named && subresource === undefined;

@@ -76,7 +76,7 @@ export class BackupHandler {
     }
   }
 
-  /** Returns a stream of the file, and deletes the file once it is sent, or cannot be sent. */
+  /** Returns a stream of the file. Deletes the file when it has been sent, or could not be sent. */
   #streamOf(path: string): ReadStream {
     const stream = createReadStream(path);
     stream.once('close', () => {

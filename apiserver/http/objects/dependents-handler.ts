@@ -49,8 +49,8 @@ const placesPerTurn = 2000;
 const bytesPerTurn = 512 * 1024;
 
 /**
- * The limits of the conditions and texts that are shown of an object. Most objects have fewer conditions, and shorter
- * messages.
+ * The maximum numbers of conditions, and of characters in a text, that the response shows of an object. Most objects
+ * have fewer conditions, and shorter messages.
  */
 const maxConditions = 20;
 const maxTextLength = 1024;

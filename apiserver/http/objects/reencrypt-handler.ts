@@ -7,7 +7,7 @@ import type { RequestPermissions } from '../access/request-permissions.ts';
 import { exportMediaType } from '../../backup/export-format.ts';
 import type { RewriteProgress } from '../../registry/follow/rewrite-objects.ts';
 
-/** The time between two lines of progress. */
+/** The minimum time between two lines of progress. */
 const reportMs = 1000;
 
 export interface ReencryptHandlerParts {
@@ -18,10 +18,10 @@ export interface ReencryptHandlerParts {
 }
 
 /**
- * Handles `POST /reencrypt`: finds all objects that are not stored as ciphertext of the current key, and encrypts them
- * with this key. The response has a line of JSON each second, and a last line with `"done":true`. If the last line is
- * missing, the rewrite has stopped, and another such request continues it. Only one rewrite runs at a time; further
- * requests are refused (429).
+ * Handles `POST /reencrypt`: finds all objects that are not stored as the encryption configuration requires now, such
+ * as those encrypted with a former key, and stores them again. The response has at most one line of JSON each second,
+ * and a last line with `"done":true`. If the last line is missing, the rewrite has stopped, and another such request
+ * continues it. Only one rewrite runs at a time; further requests are refused (429).
  */
 export class ReencryptHandler {
   readonly #parts: ReencryptHandlerParts;

@@ -99,7 +99,7 @@ const objectFormats: readonly ResponseFormat[] = ['json', 'yaml', 'problem'];
 /** The formats of kinds that have a protobuf message. */
 const typedFormats: readonly ResponseFormat[] = [...objectFormats, 'protobuf'];
 
-/** The patch types of objects. An apply is separate, because `readPatch` does not read its body. */
+/** The media types that a PATCH of an object may have. A 415 lists them. */
 const objectPatchTypes = [...patchTypes, applyType];
 
 /** The number of objects that a deletecollection deletes in one commit. */
@@ -259,7 +259,7 @@ export class ResourceHandler {
   }
 
   /**
-   * Requires the permission to create. An apply to an absent object needs it, too, because it creates the object.
+   * Requires the permission to create the object, because an apply creates an absent object.
    * @throws ApiError Forbidden
    */
   #requireCreate({ context, path }: Call): void {

@@ -34,7 +34,7 @@ export class ReviewHandler {
     this.#bodies = bodies;
   }
 
-  /** Returns the kind of review at a path; undefined for a path that is not one of a review. */
+  /** Returns the kind of review at a path; undefined for any other path. */
   find({ group, version, plural, name }: ResourcePath): ModelDescriptor | undefined {
     if (name !== undefined) return undefined;
     return reviewKinds.find((each) => each.plural === plural && each.group === group && each.version === version);

@@ -25,8 +25,8 @@ export interface ScaleCall {
 }
 
 /**
- * The maximum number of tries of a patch without a resourceVersion. If another write came first, the next try applies
- * the patch to the new state.
+ * The maximum number of tries of a patch without a resourceVersion. If another write changed the object in the
+ * meantime, the next try applies the patch to the new state.
  */
 const maxTries = 5;
 

@@ -134,7 +134,10 @@ function policyOf(name: string, isConsole: boolean): string {
   return isConsole ? pagePolicy : pluginPolicy;
 }
 
-/** Sets the Content-Type by the extension. koa removes it when it does not know the extension. */
+/**
+ * Sets the Content-Type by the extension. For an extension that koa does not know, koa removes the header; the type is
+ * then that of `.bin`.
+ */
 function setType(context: Context, name: string): void {
   context.type = extname(name);
   if (context.type === '') context.type = 'bin';

@@ -48,7 +48,7 @@ export function groupPaths(models: Models): readonly string[] {
   return [...core, ...named];
 }
 
-/** Returns the names of the groups that `/apis` lists, in order. */
+/** Returns the names of the groups that `/apis` lists, sorted. */
 export function groupNames(models: Models): readonly string[] {
   const names = models.map(({ group }) => group).filter((group) => group !== '');
   return [...new Set(names)].sort(compareCodePoints);

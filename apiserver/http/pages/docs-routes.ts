@@ -13,7 +13,7 @@ import { docsInitializer, docsPage, docsPolicy } from './docs-page.ts';
 import type { DocsKinds } from './docs-page.ts';
 import { withoutTrailingSlash } from './health.ts';
 
-/** Kinds that every server has, and whose models this folder may not import. */
+/** A kind that every server has, and whose model this folder may not import. */
 const definitionKind = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition' };
 
 const script = 'text/javascript; charset=utf-8';

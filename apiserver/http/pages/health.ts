@@ -28,7 +28,7 @@ export function isOpenPath(path: string): boolean {
   return openPaths.has(plain) || (plain.startsWith('/login/') && issuerPath(plain) !== undefined);
 }
 
-/** Returns a path. If it ends with a slash, the last slash is removed. */
+/** Returns a path without its last slash, if it ends with one. Returns `/` unchanged. */
 export function withoutTrailingSlash(path: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }

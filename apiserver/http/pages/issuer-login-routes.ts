@@ -23,7 +23,7 @@ export interface IssuerLoginRouteParts {
   readonly logger: Logger;
 }
 
-/** The texts that the login page shows. */
+/** The text that the login page shows for each reason of a failed login. */
 const problems: Readonly<Record<LoginFailureReason, string>> = {
   refused: 'The provider refused the login.',
   invalid: 'The login did not succeed: it took too long, was used before, or began in another browser. Try again.',

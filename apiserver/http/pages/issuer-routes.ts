@@ -9,7 +9,7 @@ const jwksType = 'application/jwk-set+json';
 
 /**
  * Serves the discovery document and the public keys, with which other programs verify tokens of service accounts. A
- * DELETE of the keys replaces them.
+ * DELETE at the path of the keys deletes all signing keys.
  */
 export function issuerRoutes(issuer: AccountIssuer): Middleware {
   const documents = new Map<string, { readonly type: string; readonly read: () => object | Promise<object> }>([

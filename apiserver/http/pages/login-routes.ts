@@ -176,7 +176,7 @@ async function readLogin(context: Context, { bodies }: LoginParts, isForm: boole
   return { user: user.trim().toLowerCase().slice(0, 253), password, next: localPath(next) };
 }
 
-/** Refuses a body that is too large, before the body is read. */
+/** Refuses a body that is too large or compressed, or has no Content-Length, before the body is read. */
 function checkSize(context: Context): void {
   const length = Number(context.get('Content-Length') || 'NaN');
   if (length <= maxLoginBytes && context.get('Content-Encoding') === '') return;

@@ -3,7 +3,7 @@ export const homeostatVersion = '0.1.0';
 
 /**
  * The response to `GET /version`: the version of Kubernetes whose API the server has, 1.32. A kubectl dispatcher
- * chooses the version of kubectl by `minor`, and needs a semantic version.
+ * chooses the version of kubectl by `minor`, and needs a semantic version in `gitVersion`.
  */
 export const serverVersion: Readonly<Record<string, string>> = Object.freeze({
   major: '1',

@@ -33,7 +33,7 @@ export function readPreconditionsHeader(context: WithHeaders): Preconditions | u
 interface HeaderForm<T> {
   /** The name of the header in messages. */
   readonly title: string;
-  /** Parses a value of the header; returns undefined when this is not possible. */
+  /** Parses a value of the header; returns undefined when the value is malformed. */
   readonly parse: (text: string) => T | undefined;
   /** The form of the header's values: the text after "must be" in messages. */
   readonly form: string;

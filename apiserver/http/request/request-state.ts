@@ -106,7 +106,7 @@ export function knownCaller(context: Context): UserInfo | undefined {
   return context.state.caller;
 }
 
-/** Lets a request run as another user. Its own user is kept for the audit log. */
+/** Lets a request run as another user. {@link impersonatorOf} then returns the user who sent the request. */
 export function setImpersonated(context: Context, user: UserInfo): void {
   context.state.impersonator = callerOf(context);
   setCaller(context, user);

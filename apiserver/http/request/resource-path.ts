@@ -38,8 +38,8 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
 }
 
 /**
- * A cache of the parsed paths of collections, which clients send again and again. To parse one takes 2 % of the time of
- * a creation.
+ * A cache of the parsed paths of collections, which clients send again and again. To parse such a path takes 2 % of the
+ * time that the creation of an object takes.
  */
 const collections = new Map<string, ResourcePath>();
 
@@ -118,8 +118,8 @@ export function requestVerb(context: Context, path: ResourcePath | undefined): s
 }
 
 /**
- * Returns the parsed path of a request; undefined for a path that is not one of an object or a collection. The path is
- * parsed once for each request.
+ * Returns the parsed path of a request for an object or a collection; undefined for any other path. The path is parsed
+ * once for each request.
  */
 export function resourcePathOf(context: Context): ResourcePath | undefined {
   const state = context.state;

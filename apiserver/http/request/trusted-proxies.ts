@@ -21,8 +21,8 @@ function parseProxy(text: string): { address: string; family: number; prefix: st
 }
 
 /**
- * The parts of a request that this class uses; koa's Context has them. Published types do not refer to koa, because
- * users need not have its types.
+ * The parts of a request that {@link TrustedProxies} uses; koa's Context has them. Published types do not refer to koa,
+ * because users need not have its types.
  */
 interface Arrival {
   readonly req: { readonly socket: Socket };

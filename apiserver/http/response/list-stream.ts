@@ -12,7 +12,7 @@ export interface ListText {
   readonly entries: readonly { readonly bytes: Buffer; readonly size: number }[];
   /** Returns the JSON of an item, from the JSON of its object. By default, the item is the object itself. */
   readonly itemOf?: ((object: Buffer) => Buffer) | undefined;
-  /** A function that is called before each piece. It throws when the rest can no longer be sent. */
+  /** A function that is called before each further piece. It throws when the rest can no longer be sent. */
   readonly check?: () => void;
 }
 

@@ -18,7 +18,7 @@ export interface ProtobufList {
   readonly memory: AnswerMemory;
 }
 
-/** Sends a list in protobuf. The whole list is in memory, because it begins with its length. */
+/** Sends a list in protobuf. The whole list is in memory, because an encoded list begins with its length. */
 export async function sendProtobufList(context: Context, { head, entries, memory }: ProtobufList): Promise<void> {
   // Twice the size of the JSON is counted. Protobuf is smaller than JSON, but for a moment both the items and the whole
   // list are in memory.

@@ -7,7 +7,7 @@ import { decodeObject } from '../../registry/object/object-codec.ts';
 import { clip } from '../../registry/object/resource-errors.ts';
 import type { ResponseFormat } from '../request/accept.ts';
 
-/** Sends JSON bytes unchanged, or as YAML when the client requested it. */
+/** Sends the JSON of an object in the given format: unchanged, or converted to YAML or protobuf. */
 export function sendBytes(context: Context, json: Buffer, format: ResponseFormat): void {
   if (format === 'yaml') return setYaml(context, Buffer.from(formatYaml(json.toString('utf8'), 'document')));
   if (format === 'protobuf') return setProtobuf(context, encodeProtobufObject({ ...decodeObject(json) }));

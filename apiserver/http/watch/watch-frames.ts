@@ -9,9 +9,9 @@ import type { ObjectView } from '../../views/object-view.ts';
 export interface FrameFormat {
   readonly contentType: string;
   /**
-   * Returns the bytes of an event. `revision` is the one from which a client that has read this event may resume. If
-   * `revision` is absent, the client resumes from the revision of an earlier event; if `revision` is empty, the client
-   * cannot resume.
+   * Returns the bytes of an event. `revision` is the revision from which a client that has read this event may resume.
+   * If `revision` is absent, the client resumes from the revision of an earlier event; if `revision` is empty, the
+   * client cannot resume.
    */
   event(type: Translated['type'] | 'BOOKMARK' | 'ERROR', object: Buffer, revision?: string): Buffer;
   readonly heartbeat: Buffer;
@@ -45,8 +45,8 @@ export const protobufEvents: FrameFormat = {
 };
 
 /**
- * Returns a format like {@link jsonLines}, in which each object has another form. Each stream needs its own, because
- * the form of an event may depend on earlier events.
+ * Returns a format like {@link jsonLines}, in which each object has another form. Each stream needs a format of its
+ * own, because the form of an event may depend on earlier events.
  */
 export function viewedLines(view: ObjectView): FrameFormat {
   const show = view.ofEvents();
@@ -85,7 +85,9 @@ export class PassCache {
   readonly #batches = new Map<object, Map<number, Batch>>();
   readonly #chunks = new Map<Buffer, Buffer>();
 
-  /** One event. */
+  /**
+   * Returns the frame of an event. The frame is created once for all watchers in a pass that receive the same event.
+   */
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
     const byEntry = mapIn(this.#frames, format);
     const known = byEntry.get(entry);

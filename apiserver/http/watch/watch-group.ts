@@ -4,7 +4,7 @@ import type { FrameFormat } from './watch-frames.ts';
 
 /** A watcher of a group. */
 export interface GroupMember {
-  /** Sends new events, until the client has enough to read. */
+  /** Sends the next events, unless the client has not read the previous ones yet. */
   send(): void;
 }
 
@@ -68,7 +68,7 @@ export class WatchGroup implements Flushable {
     }
     if (this.#left > 0) return true;
     this.#isQueued = this.#due > 0;
-    // Changes during the pass have not reached the watchers at its beginning.
+    // The watchers to which the pass wrote first lack the changes that came later in the pass.
     if (this.#isQueued) this.#owner.flushes.add(this);
     return false;
   }
@@ -97,7 +97,7 @@ export class WatchGroups {
     this.#flushes = flushes;
   }
 
-  /** Adds a watcher to its group, which it must leave when it ends. */
+  /** Adds a watcher to its group. When the watcher ends, the caller must delete it from the group. */
   join(member: GroupMember, { resource, format, selection: { key } }: GroupParts): WatchGroup {
     const byFormat = this.#groups.get(resource) ?? new WeakMap<FrameFormat, Map<string, WatchGroup>>();
     this.#groups.set(resource, byFormat);

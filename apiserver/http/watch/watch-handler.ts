@@ -61,7 +61,7 @@ export class WatchHandler {
     this.#groups = new WatchGroups(this.#flushes);
   }
 
-  /** Starts a watch. Throws, or rejects, with a 4xx before the stream starts; later errors are sent as events. */
+  /** Starts a watch. Throws, or rejects, with an ApiError before the stream starts; later errors are sent as events. */
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const from = readStart(context.query, context.get('Last-Event-ID'));
     // The watch is counted here, before it starts, so that it also counts while it collects initial objects and waits

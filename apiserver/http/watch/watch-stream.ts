@@ -19,10 +19,13 @@ const fetchedAtOnce = 100;
 /** The approximate size of one write. Further events follow when the client has read it. */
 const batchBytes = 256 * 1024;
 
-/** The number of changes that a watch reads in one pass, even if it sends none of them. It takes two milliseconds. */
+/**
+ * The number of changes that a watch reads in one pass, even if it sends none of them. To read them takes two
+ * milliseconds.
+ */
 const readPerPass = 2048;
 
-/** The interval of heartbeats, which are blank lines. Clients give up after 30 s without a byte. */
+/** The interval of heartbeats. Clients give up after 30 s without a byte. */
 const heartbeatMs = 20_000;
 
 /** The time that a client has to read the final event. */
@@ -43,8 +46,8 @@ export interface WatchStreamParts {
   /** True when a bookmark is sent at the end of the initial objects. */
   readonly markInitialEnd: boolean;
   /**
-   * The interval of bookmarks; undefined when the client did not ask for bookmarks, because it would mistake them for
-   * objects.
+   * The interval of bookmarks; undefined when the client did not ask for bookmarks, because such a client would mistake
+   * them for objects.
    */
   readonly bookmarkIntervalMs: number | undefined;
   readonly timeoutMs: number;
@@ -117,7 +120,10 @@ export class WatchStream implements Flushable, GroupMember {
     return false;
   }
 
-  /** Sends new events, until the client has enough to read. */
+  /**
+   * Sends the next events, of about {@link batchBytes} bytes at most. Sends nothing while the client has not read the
+   * previous events.
+   */
   send(): void {
     if (this.#ended || this.#blocked || this.#isFetching) return;
     const from = { sentInitial: this.#sentInitial, revision: this.#revision };
@@ -171,7 +177,7 @@ export class WatchStream implements Flushable, GroupMember {
   end(): void {
     if (this.#ended) return;
     this.send();
-    // The call may have ended the stream, because the window no longer has its next change.
+    // The call may have ended the stream, because the window no longer has the stream's next change.
     if (this.#ended) return;
     const { initial, bookmarkIntervalMs } = this.#parts;
     // A client cannot resume in the middle of the initial objects, because it would miss those that were not sent.
@@ -258,8 +264,9 @@ export class WatchStream implements Flushable, GroupMember {
   }
 
   /**
-   * Returns a bookmark with memory's revision. The feed has been read to its end, so all changes up to this revision
-   * have been sent.
+   * Returns a bookmark with the revision up to which the stream has sent all changes. If the stream has read its feed
+   * to the end, this is the revision of memory, which may be later than the last change of the kind. The bookmark at
+   * the end of the initial objects has the revision of these objects.
    */
   #bookmark(initialEnd: boolean): Buffer {
     const { resource, format, currentRevision } = this.#parts;

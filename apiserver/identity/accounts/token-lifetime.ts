@@ -3,7 +3,10 @@ export const minSeconds = 600;
 
 export const defaultSeconds = 3600;
 
-/** The maximum that a request may name, as in Kubernetes. The token may get a shorter lifetime than requested. */
+/**
+ * The maximum lifetime, in seconds, that a request may name, as in Kubernetes. The token may get a shorter lifetime
+ * than requested.
+ */
 export const maxRequestedSeconds: number = 2 ** 32;
 
 /**

@@ -14,8 +14,8 @@ interface Holder {
 
 /**
  * Finds users by the certificate of their connection, which TLS has verified. The common name is the name of the user,
- * and each organization is a group. It reads the certificate once for each connection, and checks at each request
- * whether it has expired.
+ * and each organization is a group. The certificate is read once for each connection; at each request, its expiry is
+ * checked.
  */
 export class ClientCertificates implements ConnectionAuthenticator {
   readonly #clock: Clock;

@@ -33,7 +33,7 @@ const beginning = 'eyJ';
 
 /**
  * Accepts signed tokens (JWT) of known issuers. The signature of a token is verified once; the result is cached by the
- * token's digest until the token expires. Whether the user still exists is checked at each use.
+ * token's digest until the token expires. Each use of the token checks that its user still exists.
  */
 export class JwtAuthenticator implements TokenAuthenticator {
   readonly #clock: Clock;
