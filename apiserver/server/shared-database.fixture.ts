@@ -48,8 +48,8 @@ export class ReplicaStore implements Store {
   /** True when the store receives no hints of changes by other stores. */
   isDeaf = false;
   /**
-   * Called before a read of changes. Each hook below is called before or after the call in its name. The call of the
-   * store waits for the promise of the hook, or fails with its error.
+   * Called before a read of changes. This hook and the hooks below are called before or after a method of the store, as
+   * their names say. The method waits for the hook's promise, and rejects if the promise rejects.
    */
   beforeChanges: () => Promise<void> = async () => undefined;
   beforeCommit: (batch: readonly Operation[]) => Promise<void> = async () => undefined;

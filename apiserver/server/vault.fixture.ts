@@ -21,7 +21,7 @@ export function encryptionWith(...names: readonly string[]): OpenEncryption {
   return () => Promise.resolve(encryption);
 }
 
-/** A vault on an open database, with the parts that a server gives it. */
+/** A vault on an open database. It is created in the same way as in a server. */
 export class VaultUnderTest {
   readonly vault: Vault;
   readonly #store: Store;
@@ -48,7 +48,7 @@ export class VaultUnderTest {
     return new VaultUnderTest(store, storage);
   }
 
-  /** Drops the history of the database. */
+  /** Compacts the whole history of the database. */
   async compact(): Promise<void> {
     await this.#store.compact(await this.#store.currentRevision(), 10_000);
   }

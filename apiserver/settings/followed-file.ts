@@ -8,7 +8,7 @@ import type { SettingsText } from './settings-file.ts';
 const intervalMs = 60_000;
 
 export interface FollowedFileParts {
-  /** The content that is in use. */
+  /** The path of the file, and the content that is in use at the start. */
   readonly file: SettingsText;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -21,11 +21,14 @@ export interface FollowedFileParts {
 /** A part that starts and stops with the server. */
 export interface Followed {
   start(): void;
-  /** Resolves when no work is running any more. */
+  /** Stops the part. Resolves when its running work has ended. */
   stop(): Promise<void>;
 }
 
-/** Reads a file again every minute. If the new content cannot be used, logs this and keeps the last content. */
+/**
+ * Reads a file again every minute, and applies its new content. If this content cannot be used, logs an error, and the
+ * previous content stays in use.
+ */
 export class FollowedFile implements Followed {
   readonly #parts: FollowedFileParts;
   readonly #looks: PeriodicTask;

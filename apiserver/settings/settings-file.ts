@@ -43,7 +43,7 @@ export async function readSecret(path: string): Promise<string> {
 export function parseSettings({ path, text }: SettingsText): SettingsFields {
   const [document, ...others] = readYamlDocuments(text, limits);
   if (document === undefined) throw new SettingsFileError(`${path}: is empty`);
-  // The message of the parser quotes the wrong text. It may be a secret in the wrong place, so the quote is removed.
+  // The parser's message quotes the invalid text, which may be a misplaced secret, so the quote is removed.
   if ('message' in document) {
     throw new SettingsFileError(`${path}:${document.line}: ${document.message.replaceAll(/".*"/gs, '"…"')}`);
   }

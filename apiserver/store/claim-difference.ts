@@ -3,7 +3,7 @@ import { storedClaimValue } from './claim-value.ts';
 import type { Claim, StoredClaim } from './store.ts';
 
 export interface ClaimDifference {
-  /** The claims to insert, or to change to another holder. */
+  /** The claims to insert, and the claims whose holder changes. */
   readonly set: readonly StoredClaim[];
   readonly drop: readonly StoredClaim[];
 }

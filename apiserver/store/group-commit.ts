@@ -10,8 +10,8 @@ const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
 /**
- * A batch with this many operations is sent before the end of the turn of the event loop, unless each batch costs the
- * store much.
+ * A batch with this many operations is sent before the end of the turn of the event loop, unless the store is shared:
+ * there each transaction is expensive.
  */
 const enough = 32;
 
@@ -59,7 +59,8 @@ interface Entry {
 }
 
 /**
- * A required claim, and the number of unsettled operations that require it and were submitted after its last change.
+ * A required claim, and the number of unsettled operations that require it and were submitted after the last change of
+ * the claim.
  */
 interface Requirement {
   readonly claim: string;
@@ -279,8 +280,8 @@ export class GroupCommit {
   }
 
   /**
-   * Handles a batch that has failed as a whole. If a single refused operation is the cause, the halving of the batch
-   * finds this operation in a few commits.
+   * Handles a batch that has failed as a whole. If the store has refused it, writes each half separately, and so finds
+   * a single refused operation in a few commits.
    */
   async #fail(batch: readonly Entry[], error: unknown): Promise<void> {
     if (batch.length > 1 && storeErrorCodeOf(error) === 'refused') {
@@ -353,7 +354,7 @@ const noEntries: readonly Entry[] = [];
 const noRequirements: readonly Requirement[] = [];
 const noOutcomes: readonly Outcome[] = [];
 
-/** Delivers the result of an operation. Returns true when it was written. */
+/** Delivers the result of an operation. Returns true when the operation was written. */
 function settleEntry({ submission }: Entry, outcome: Outcome | undefined): boolean {
   if (outcome) submission.settle(outcome);
   else submission.fail(new StoreError('crashed', 'the store returned no outcome'));

@@ -1,7 +1,7 @@
 import { checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
 
 /**
- * The names of a kind that keys contain. The version is not one of them, because all versions of a kind have the same
+ * The names that identify a kind in keys. The version is not one of them, because all versions of a kind have the same
  * objects.
  */
 export interface StoredKind {
@@ -19,10 +19,10 @@ export function keyPrefixOf({ group, plural }: StoredKind): string {
   return `/registry/${group}/${plural}/`;
 }
 
-/** The prefix of the names that the store has for kinds. */
+/** The prefix of the names returned by {@link kindNameOf}. */
 export const kindNamePrefix = 'kind:';
 
-/** Returns the name of a kind, for which the store has a number. */
+/** Returns the name of a kind under which the store stores the kind's number. */
 export function kindNameOf({ group, plural }: StoredKind): string {
   return `${kindNamePrefix}${group}/${plural}`;
 }

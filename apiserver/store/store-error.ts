@@ -6,7 +6,7 @@
  * - `readOnly`: the storage medium or the server accepts no writes
  * - `io`: the storage medium fails, or the database server cannot handle the request at the moment; after `io` in a
  *   commit, the next start shows whether the batch was written
- * - `corrupt`: it is not a database, or it is damaged
+ * - `corrupt`: the database is damaged, or is not a database of this program
  * - `locked`: another process or store has the database open
  * - `newer`: a newer program has upgraded the database, before or after it was opened; nothing was written
  * - `crashed`: the worker of the store, or the process that has the database open, has ended; operations in flight may
@@ -14,7 +14,7 @@
  * - `closed`: the store is not open yet, or already closed
  * - `unknown`: the connection was lost before the response to a commit, and the outcome cannot be looked up in time;
  *   the batch may have been written, or may be written later
- * - `diverged`: the database is another one, or no longer has what this store has written; it must be opened again
+ * - `diverged`: the database was replaced, or has lost writes that this store knows; the store must be opened again
  */
 export type StoreErrorCode =
   | 'refused'

@@ -77,12 +77,12 @@ export function encodeName(commonName: string, organizations: readonly string[] 
 }
 
 /**
- * Returns the unchanged DER bytes of the subject of a certificate. In the certificates that it signs, the issuer must
- * have the same bytes.
+ * Returns the unchanged DER bytes of the subject of a certificate. In the certificates that this authority signs, the
+ * field `issuer` must have the same bytes.
  */
 export function subjectOf(certificate: Buffer): Buffer {
   const [signed = Buffer.alloc(0)] = derMembers(certificate);
-  // A certificate of version 1 has no member for the version, so in all others this member is skipped.
+  // A certificate of version 1 has no member for the version. In all other certificates, this member is skipped.
   const members = derMembers(signed).filter((member) => member.at(0) !== 0xa0);
   // The serial number, the algorithm, the issuer and the validity come before the subject.
   const [, , , , subject = Buffer.alloc(0)] = members;

@@ -69,7 +69,7 @@ export function stateOf(layout: EtcdLayout, { keys, claims, generations }: Batch
   };
 }
 
-/** Parses the unique indexes of a kind. `value` is undefined for a kind that never had any. */
+/** Parses the unique indexes of a kind. `value` is undefined for a kind whose indexes were never set. */
 export function parseIndexes(value: Buffer | undefined): StoredIndexes {
   return value ? (JSON.parse(value.toString()) as StoredIndexes) : { generation: 0, indexes: [] };
 }
@@ -144,7 +144,7 @@ function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, stag
 interface InlineValue {
   readonly name: string;
   readonly size: number;
-  /** The number of bytes by which the transaction becomes smaller without this value. */
+  /** The number of bytes by which the transaction becomes smaller if this value is staged. */
   readonly saved: number;
 }
 

@@ -144,7 +144,7 @@ export class EtcdCluster {
   async leader(): Promise<EtcdMember> {
     return poll(async () => {
       for (const member of this.#members) {
-        // The response of etcd has more fields than this.
+        // This type has only those fields of the response that are used here.
         const status = (await call(member, 'maintenance/status', {}).catch(() => ({}))) as {
           leader?: string;
           header?: { member_id: string };
@@ -179,8 +179,8 @@ export class EtcdCluster {
   }
 
   /**
-   * Kills a member with SIGKILL, and resolves when its process has ended. A member that this cluster did not start
-   * keeps running.
+   * Kills a member with SIGKILL, and resolves when its process has ended. A member whose process this object did not
+   * start keeps running.
    */
   async kill(member: EtcdMember): Promise<void> {
     const child = member.process;

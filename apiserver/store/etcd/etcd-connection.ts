@@ -176,8 +176,8 @@ export class EtcdConnection {
   }
 
   /**
-   * Reports the loss of the connection to the listeners. Each lost call calls this, but only the first call of this has
-   * an effect.
+   * Reports the loss of the connection to the listeners. Every call that fails with the connection calls this method,
+   * but only the first call of the method has an effect.
    */
   lose(): void {
     if (this.#isLost) return;

@@ -30,7 +30,7 @@ const codes: Partial<Record<status, StoreErrorCode>> = {
 };
 
 /**
- * Returns true when it is not known whether the request was executed, so that it should be looked up on another
+ * Returns true when it is not known whether the request was executed, so that the caller must look this up on another
  * connection.
  */
 export function isLostConnection(error: unknown): boolean {

@@ -61,7 +61,10 @@ export class EtcdLink {
     this.#link.discard(connection);
   }
 
-  /** Repeats a request that may be executed several times, while connections are lost. Rejects with StoreError. */
+  /**
+   * Sends a request that may be executed several times. If the connection is lost or the token has expired, sends the
+   * request again on a new connection, with at most {@link maxAttempts} attempts in all. Rejects with StoreError.
+   */
   async repeat<Result>(attempt: (connection: EtcdConnection) => Promise<Result>): Promise<Result> {
     for (let attempts = 1; ; attempts += 1) {
       const connection = await this.#link.get();
@@ -84,7 +87,7 @@ export class EtcdLink {
     let failure: StoreError | undefined;
     for (let tried = 0; tried < endpoints.length; tried += 1) {
       const endpoint = endpoints[this.#first] ?? '';
-      // The next attempt starts with the next member, even if this one succeeds and the connection is lost later.
+      // The next call of this method starts with the next member, even if the connection to this member succeeds.
       this.#first = (this.#first + 1) % endpoints.length;
       try {
         return await this.#connectTo(endpoint);

@@ -22,9 +22,9 @@ export interface EtcdLockParts {
 }
 
 /**
- * The key with which a store has the database open. etcd deletes the key when the lease of the store ends. A store that
- * needs the database exclusively has the key `exclusive` instead, which every write checks. It gets this key only when
- * no other store has the database open.
+ * The key which shows that a store has the database open. etcd deletes the key when the lease of the store ends. A
+ * store that needs the database exclusively has the key `exclusive` instead, which every write checks. It gets this key
+ * only when no other store has the database open.
  */
 export class EtcdLock {
   readonly #parts: EtcdLockParts;

@@ -4,9 +4,9 @@ import type { Head } from './head.ts';
 import { BoundedWait } from '../server/bounded-wait.ts';
 
 /**
- * The time during which a store waits for its turn before each write. It begins again each time a write of the store
- * has failed because of another store or has had to wait, and each time the store sees that another store has requested
- * a place in the order.
+ * The length of the period in which a store waits for its turn before each write. The period starts again when a write
+ * of the store fails because another store wrote first, when a write has to wait for its turn, and when the store sees
+ * that another store has requested a place in the order.
  */
 const contendedMs = 1_000;
 
@@ -72,8 +72,8 @@ export class EtcdTurns {
   }
 
   /**
-   * Resolves when it is this store's turn, or when the store whose turn it is does not write in time. The result is
-   * true if this store had to wait.
+   * Resolves immediately while stores do not compete; otherwise when it is this store's turn, or when the store whose
+   * turn it is does not write in time. The result is true if this store had to wait.
    */
   async wait(): Promise<boolean> {
     const { clock } = this.#parts;

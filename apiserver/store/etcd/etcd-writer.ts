@@ -25,8 +25,8 @@ const outcomePatienceMs = 30_000;
 const outcomePauseMs = 250;
 
 /**
- * The maximum number of reads that a transaction repeats if its condition fails. More reads would take too much of the
- * size of the request.
+ * The maximum number of reads that a transaction repeats if its condition fails. With more reads, the request could
+ * become too large.
  */
 const maxRepeatedReads = 300;
 
@@ -250,8 +250,8 @@ export class EtcdWriter {
   }
 
   /**
-   * Returns true when a write is stored although its response was an error. The member has already executed the write,
-   * or never will.
+   * Returns true when a write is stored although its response was an error of the quota. After such a response, the
+   * member does not execute the write later.
    */
   async #isStored(to: Head, { commit }: Write): Promise<boolean> {
     const { layout, link } = this.#parts;

@@ -14,9 +14,9 @@ export interface HeadFields {
   /** The id of the cluster that assigned the revisions. etcd gives a restored cluster another id. */
   readonly cluster: string;
   /**
-   * The minimum difference between the index of the cluster's last raft entry and its revision when the epoch began.
-   * Within a cluster, the difference only grows. In a restored snapshot, it is smaller: the revision continues, but the
-   * index starts from the beginning.
+   * A lower bound of the difference between the index of the cluster's last raft entry and the cluster's revision, when
+   * the epoch began. In one cluster, the difference only grows. In a cluster that was restored from a snapshot, it is
+   * smaller: the revision continues, but the index starts from the beginning.
    */
   readonly ahead: number;
   readonly epoch: string;

@@ -35,7 +35,9 @@ export interface LoggedChange {
   readonly op: 'create' | 'update' | 'delete';
   readonly kind: number;
   readonly key: string;
-  /** The new state; for a deletion, the last state, or undefined when it equals the previous state. */
+  /**
+   * The new state. For a deletion: the last state of the object, or undefined when it equals the state in `previous`.
+   */
   readonly bytes: StoredData | undefined;
   readonly previous: StoredObject | undefined;
 }

@@ -75,7 +75,10 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
   return new StoreError(codeOf(error), `${doing}: ${message}`, { cause: error });
 }
 
-/** Returns true when the transaction was not written, and another attempt may succeed. */
+/**
+ * Returns true when another attempt may succeed: after a lost connection, a deadlock, or KILL QUERY. After a lost
+ * connection, the transaction may have been written.
+ */
 export function isTransient(error: unknown): boolean {
   if (error instanceof LostConnectionError) return true;
   return error instanceof MysqlServerError && (error.errno === deadlock || error.errno === interrupted);

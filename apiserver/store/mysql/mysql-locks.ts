@@ -77,7 +77,8 @@ export async function unlockDatabase(connection: MysqlConnection): Promise<void>
 export async function evict(connection: MysqlConnection, token: string): Promise<void> {
   const [[[session] = []] = []] = await connection.query(`SELECT IS_USED_LOCK(${ownLock(token)})`);
   if (session === null || session === undefined) return;
-  // The session may have ended by itself, so an error is ignored. If the session still exists, its locks show this.
+  // The session may have ended by itself, so an error is ignored. If the session still exists, the caller notices this,
+  // because the session still holds its lock.
   await connection.query(`KILL ${int(Number(session))}`).catch(() => undefined);
 }
 

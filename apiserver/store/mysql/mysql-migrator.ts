@@ -65,8 +65,8 @@ async function migrateLocked(connection: MysqlConnection, { name, epoch }: Migra
 }
 
 /**
- * Stores the version to which the database is being upgraded. Older programs that use the database either have written
- * before this, or see the new version and stop writing.
+ * Stores the version to which the database is being upgraded. Older programs that use the database have finished their
+ * writes before this; their later writes see the new version and are refused.
  */
 async function announce(connection: MysqlConnection): Promise<void> {
   const target = sql.setMeta('upgrading', String(sql.migrations.length));

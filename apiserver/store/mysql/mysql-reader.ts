@@ -144,7 +144,7 @@ function bytesOf(rows: readonly ResultRow[]): number {
 function changeOf([revision, op, kind, key, data, previous, previousRevision]: ResultRow): Change {
   const name = operationNames[Number(op)];
   if (name === undefined) throw new TypeError(`the log has an unknown operation ${String(op)}`);
-  // A deletion has null in the column `data` when its last state equals the previous state.
+  // For a deletion, the column `data` has the last state of the object, or null when it equals the column `previous`.
   const bytes = bytesIn(data ?? previous);
   const change = { revision: Number(revision), op: name, key: String(key), kind: Number(kind), data: bytes };
   if (previous === null || previous === undefined) return change;

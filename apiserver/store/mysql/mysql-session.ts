@@ -7,8 +7,8 @@ import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { StoreError } from '../store-error.ts';
 
 /**
- * The minimum size of packets that a server must accept. An object has up to 1.5 MiB, and a row of the log may have it
- * twice.
+ * The minimum size of packets that a server must accept. An object has up to 1.5 MiB, and a row of the log may contain
+ * two states of an object.
  */
 const minPacketBytes = 4 * 1024 * 1024;
 
@@ -109,8 +109,8 @@ export function durabilityGap(facts: ServerFacts): string | undefined {
 
 function isSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
-  // The version of a MariaDB server contains this name. MariaDB has its own oldest version, because it numbered the
-  // successor of 5.5 as 10.0.
+  // The version text of a MariaDB server contains `MariaDB`. MariaDB has a separate minimum version, because it
+  // numbered the successor of 5.5 as 10.0.
   const [oldestMajor, oldestMinor] = version.includes('MariaDB') ? [10, 6] : [8, 0];
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }

@@ -14,10 +14,10 @@ import type { PageLimits } from '../server/pages.ts';
  * change. It must be possible to repeat an entry: every DDL statement commits, so a crash can leave an entry half done.
  *
  * `kv` is clustered by kind and key, which is the order of a scan. `size` is the number of bytes of a row, so that the
- * bytes of a page can be counted without reading them. For a deletion, `log.data` is null when it equals
- * `log.previous`. `uniq.value` is `=` and the value, or `#` and its hash. `log.batch` is the id of the batch, with
- * which an unknown outcome is looked up. `kind_indexes.indexes` has the numbers of the unique indexes of a kind,
- * separated by commas.
+ * bytes of a page can be counted without reading them. For a deletion, `log.data` is the last state of the object, or
+ * null when it equals `log.previous`. `uniq.value` is `=` and the value, or `#` and its hash. `log.batch` is the id of
+ * the batch, with which an unknown outcome is looked up. `kind_indexes.indexes` has the numbers of the unique indexes
+ * of a kind, separated by commas.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS kv (

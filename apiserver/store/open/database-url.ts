@@ -52,7 +52,7 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
   if (scheme === undefined) throw new RangeError(`not a database URL: expected ${forms}`);
   if (scheme === 'postgres' || scheme === 'postgresql') {
-    // This refuses an invalid URL here, and not only at the first connection.
+    // This call throws for an invalid URL, which would otherwise be found only at the first connection.
     parsePostgresUrl(url);
     return { engine: 'postgres', url };
   }

@@ -90,8 +90,8 @@ export class MergedCommits {
 
   /**
    * Handles a failed write. A write that fails with `refused` has stored nothing, and an operation of one batch may be
-   * the cause. So each of several batches is then written again by itself. After any other error, all batches reject
-   * with this error.
+   * the cause. So if there are several batches, each one is then written again in a separate transaction. After any
+   * other error, all batches reject with this error.
    */
   async #fail(taken: readonly Waiting[], error: unknown): Promise<void> {
     if (taken.length > 1 && storeErrorCodeOf(error) === 'refused') {

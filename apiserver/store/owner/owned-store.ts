@@ -32,8 +32,8 @@ export function createOwnedStore(connect: () => Duplex): Store {
 }
 
 /**
- * A store that sends its calls to a {@link StoreOwner} in another process. Without a request, the owner also sends it
- * the changes that processes commit.
+ * A store that sends its calls to a {@link StoreOwner} in another process. The owner also sends the changes that any
+ * process commits, without a request of this store.
  */
 class OwnedStore implements Store {
   readonly isShared = true;

@@ -150,7 +150,7 @@ export interface ProxiedStore {
   readonly directUrl: string;
 }
 
-/** Advances the clock until a promise has settled. What settles the promise may also wait for the network. */
+/** Advances the clock until a promise has settled. The promise may also depend on responses from the network. */
 export async function passTime<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
   let isSettled = false;
   const settled = promise.finally(() => (isSettled = true));

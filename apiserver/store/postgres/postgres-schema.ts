@@ -6,10 +6,10 @@ import { checkSchemaVersion } from '../schema-version.ts';
  *
  * A page of `homeostat_kv` has room for one more version of a row, and there is no index on the revision. So an update
  * is a HOT update, and changes no index. Keys are compared by byte, as everywhere else. For a deletion, `data` in the
- * log is null when it equals `previous`. A row of the log is written once and read rarely, so up to 8 KB it stays on
- * its page, uncompressed. `commit` is the id of the transaction that wrote a row, for the look-up of an outcome after a
- * lost response. `homeostat_indexes` has a row for each kind whose unique indexes were ever set; any other kind has no
- * unique indexes, and the generation 0.
+ * log is the last state of the object, or null when it equals `previous`. A row of the log is written once and read
+ * rarely, so a row of up to 8 KB stays on its page, uncompressed. `commit` is the id of the transaction that wrote a
+ * row, for the look-up of an outcome after a lost response. `homeostat_indexes` has a row for each kind whose unique
+ * indexes were ever set; any other kind has no unique indexes, and the generation 0.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE homeostat_kv (

@@ -119,8 +119,8 @@ async function migrate(connection: PostgresConnection): Promise<void> {
 }
 
 /**
- * Waits for the running writes of older programs that use the database. They either have written before this, or see
- * the new version and stop writing.
+ * Waits for the running writes of older programs that use the database. Later writes of these programs see the new
+ * version and are refused.
  */
 async function awaitWriters(connection: PostgresConnection): Promise<void> {
   await connection.execute(sql.waitLonger);

@@ -14,8 +14,8 @@ const schemaNumber = 'hashtext(current_schema())';
 const isLockHere = `locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /**
- * Each store has this lock until its writing session ends. A store that needs the database exclusively has it
- * exclusively.
+ * Each store holds this lock in shared mode until its writing session ends. A store that needs the database exclusively
+ * holds the lock in exclusive mode.
  */
 export const shareStore: string = `SELECT pg_advisory_lock_shared(${lockClass}, ${schemaNumber})`;
 export const ownStore: string = `SELECT pg_advisory_lock(${lockClass}, ${schemaNumber})`;
@@ -36,8 +36,8 @@ export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass 
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
 export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
 /**
- * Takes a row lock on the schema version. A migration waits for transactions with the shared lock, and they wait for a
- * running migration.
+ * Takes a row lock on the schema version. A migration waits for transactions with the shared lock, and these
+ * transactions wait for a running migration.
  */
 export const shareSchema: string = `${getSchema} FOR SHARE`;
 export const ownSchema: string = `${getSchema} FOR UPDATE`;

@@ -125,7 +125,7 @@ export class PostgresWriter {
 
   /**
    * Sends the operations without an outcome as one transaction. If the response is lost, looks up and records which
-   * operations were written, and then resolves with the reason of the loss.
+   * operations were written, and then resolves with the error of the connection; otherwise resolves with undefined.
    */
   async #send(outcomes: BatchOutcomes): Promise<unknown> {
     const connection = await this.#link.get();

@@ -34,7 +34,7 @@ export interface PlannedWrite {
   readonly revision: number;
 }
 
-/** The rows to write, and the outcomes of the operations once they are written. */
+/** The rows to write, and the outcomes of the operations after the rows are written. */
 export interface BatchPlan {
   readonly outcomes: readonly Outcome[];
   readonly writes: readonly PlannedWrite[];
@@ -96,7 +96,7 @@ export function planBatch(batch: readonly Operation[], state: BatchState): Batch
 }
 
 function checkOperation({ op, key, kind, data }: Operation): void {
-  // A caller in JavaScript has no compiler that checks this.
+  // A caller in JavaScript has no compiler that checks `op`.
   if (op !== 'create' && op !== 'update' && op !== 'delete') {
     throw new StoreError('refused', `operation on ${key} is not one of create, update, delete`);
   }

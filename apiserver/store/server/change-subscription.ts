@@ -103,7 +103,7 @@ export class ChangeSubscription {
 
   #lookLater(): void {
     // Several polls may run at the same time: one may have begun before the last listener was removed, or a source may
-    // have requested one. All polls end here and share one timer.
+    // have requested one. Each poll calls this method at its end, and all polls share one timer.
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = this.#parts.clock.setTimeout(() => this.look(), this.#intervalMs);
   }

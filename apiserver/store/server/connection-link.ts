@@ -42,7 +42,7 @@ export interface LinkOptions {
    * error. `wasConnected` is true when the link has had a connection before. Default: always true.
    */
   readonly mayPass?: (error: StoreError, wasConnected: boolean) => boolean;
-  /** Called with the first failure after a loss. */
+  /** Called with the error of the first failed attempt to connect again. */
   readonly onDown?: (error: StoreError) => void;
   /** Called after each new connection except the first one. */
   readonly onUp?: () => void;

@@ -61,8 +61,8 @@ function createFile(path: string): void {
 }
 
 /**
- * Copies the database. Writes of the same connection can continue during a copy in steps, which then has them as well.
- * They wait only during `VACUUM INTO`.
+ * Copies the database. During a copy in steps, writes of the same connection continue, and the copy includes them.
+ * During `VACUUM INTO`, writes wait.
  */
 async function copyDatabase(database: SqlDatabase, path: string, parts: CopyParts): Promise<void> {
   const { signal, byNode = nodeSqlite()?.backup } = parts;

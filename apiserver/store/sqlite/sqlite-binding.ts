@@ -25,8 +25,8 @@ export interface SqlDatabase {
 export interface SqliteBinding {
   readonly name: string;
   /**
-   * Loads the binding. Resolves with undefined when this runtime does not have it; rejects when it has it, but cannot
-   * load it.
+   * Loads the binding. Resolves with undefined when this runtime does not have it; rejects when this runtime has the
+   * binding, but cannot load it.
    */
   load(): Promise<((path: string) => SqlDatabase) | undefined>;
 }

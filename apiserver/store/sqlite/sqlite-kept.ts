@@ -2,10 +2,13 @@ import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import type { StoredPart } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
 
-/** The number of parts that one transaction deletes. Writers wait for it, for about a millisecond. */
+/** The number of parts that one transaction deletes. Writers wait about a millisecond for the transaction. */
 const droppedTogether = 8;
 
-/** The table `kept`. Each statement is a transaction of its own: every part is correct without the others. */
+/**
+ * Reads and writes the table `kept`. Each statement is a separate transaction, because every part is correct without
+ * the others.
+ */
 export class SqliteKept {
   readonly #find: SqlStatement<StoredPart>;
   readonly #set: SqlStatement;

@@ -31,7 +31,10 @@ import { StoreError } from '../store-error.ts';
 import { SqliteSession } from './sqlite-session.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
-/** The database: a file, which is created with mode 0600 if it is missing, as is its folder; or only memory. */
+/**
+ * The database: a file, or only memory. If they are missing, the file is created with mode 0600, and its folder with
+ * mode 0700.
+ */
 export type SqlitePlace = { readonly path: string } | { readonly memory: true };
 
 /** Creates a store on SQLite. Only `open` accesses files. */

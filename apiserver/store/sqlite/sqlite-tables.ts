@@ -10,8 +10,8 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  * change.
  *
  * The tables have rowids: with blobs of 1 KB, `WITHOUT ROWID` was half as fast, and the file had 3.3 times the size.
- * For a deletion, the data are null when they equal the previous state. `uniq.value` is `=` and the value, or `#` and
- * its hash.
+ * For a deletion, the data are the last state of the object, or null when it equals the previous state. `uniq.value` is
+ * `=` and the value, or `#` and its hash.
  *
  * `history` has both the objects and their changes: a write appends one row, so data are stored only once. The table
  * has no index of keys, which would cost as much as the rows themselves. Only one process has the file open, and it
@@ -87,7 +87,9 @@ export const migrations: readonly string[] = [
 /** Creates the table `meta`, before the first migration, because it has the schema version. */
 export const createMeta = 'CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID';
 
-/** Returns the number of tables, and 1 if `meta` is among them. */
+/**
+ * Returns the number of tables in the column `tables`. The column `meta` is 1 if the table `meta` exists, otherwise 0.
+ */
 export const countTables = `SELECT count(*) AS tables, coalesce(sum(name = 'meta'), 0) AS meta
   FROM sqlite_master WHERE type = 'table'`;
 
