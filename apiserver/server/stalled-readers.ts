@@ -10,7 +10,7 @@ const leastBytes = 512 * 1024;
 const withinMs = 60_000;
 
 interface Progress {
-  /** The number of bytes that the operating system has accepted from the server. */
+  /** The number of bytes that the server has passed to the operating system. */
   readonly taken: number;
   readonly sinceMs: number;
 }

@@ -14,7 +14,9 @@ export interface FieldPlaces {
   readonly lineOf: (field: string) => number;
 }
 
-/** A mapping in a file of settings. Each getter throws SettingsFileError when the value has another type. */
+/**
+ * A mapping in a file of settings. Each getter throws SettingsFileError when the value does not have the getter's type.
+ */
 export class SettingsFields {
   readonly #places: FieldPlaces;
   readonly #at: string;

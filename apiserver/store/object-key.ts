@@ -22,7 +22,7 @@ export function keyPrefixOf({ group, plural }: StoredKind): string {
 /** The prefix of the names returned by {@link kindNameOf}. */
 export const kindNamePrefix = 'kind:';
 
-/** Returns the name of a kind under which the store stores the kind's number. */
+/** Returns the name under which the number of a kind is stored, see `Store.numberOf`. */
 export function kindNameOf({ group, plural }: StoredKind): string {
   return `${kindNamePrefix}${group}/${plural}`;
 }

@@ -2,12 +2,12 @@
  * The reason why a store failed.
  * - `refused`: the engine has refused this request, and nothing was written; a batch of several operations may be tried
  *   again in parts
- * - `full`: the disk is full, and nothing was written (clients get 507 or 503)
+ * - `full`: the disk is full, or the quota of the database is used up, and nothing was written (clients get 507 or 503)
  * - `readOnly`: the storage medium or the server accepts no writes
  * - `io`: the storage medium fails, or the database server cannot handle the request at the moment; after `io` in a
  *   commit, the next start shows whether the batch was written
  * - `corrupt`: the database is damaged, or is not a database of this program
- * - `locked`: another process or store has the database open
+ * - `locked`: another process or store has the database open, or has held a lock for too long
  * - `newer`: a newer program has upgraded the database, before or after it was opened; nothing was written
  * - `crashed`: the worker of the store, or the process that has the database open, has ended; operations in flight may
  *   have been written or not

@@ -267,10 +267,10 @@ export interface Store {
   /** Returns the unique indexes and the claims of a kind at one revision. Takes no locks. */
   claims(kind: number): Promise<StoredClaims>;
   /**
-   * Sets the unique indexes and the claims of a kind to exactly these, in one transaction. This is called when a kind
-   * opens, because an index may have been added, removed or changed. Any change creates a new generation. If the claims
-   * are `behind`, only the indexes are set, with a new generation. From then on, writers with other indexes are
-   * refused, so that the next attempt can succeed.
+   * Sets the unique indexes and the claims of a kind to exactly these, in one transaction, or in several during which
+   * all writes of the kind are refused. This is called when a kind opens, because an index may have been added, removed
+   * or changed. Any change creates a new generation. If the claims are `behind`, only the indexes are set, with a new
+   * generation. From then on, writers with other indexes are refused, so that the next attempt can succeed.
    */
   setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
   /**

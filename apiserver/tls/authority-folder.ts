@@ -71,7 +71,7 @@ export class AuthorityFolder implements CertificateSource {
     );
   }
 
-  /** Returns true when the folder has no file of an authority, so that no client can trust one yet. */
+  /** Returns true when the folder has no file of an authority, so that no client can trust an authority yet. */
   async #isNew(): Promise<boolean> {
     const files = new Set(await readdir(this.#parts.directory));
     return ![authorityFile, publicFile, serverFile].some((file) => files.has(file));

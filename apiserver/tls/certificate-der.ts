@@ -77,8 +77,8 @@ export function encodeName(commonName: string, organizations: readonly string[] 
 }
 
 /**
- * Returns the unchanged DER bytes of the subject of a certificate. In the certificates that this authority signs, the
- * field `issuer` must have the same bytes.
+ * Returns the unchanged DER bytes of the subject of an authority's certificate. In the certificates that this authority
+ * signs, the field `issuer` must have the same bytes.
  */
 export function subjectOf(certificate: Buffer): Buffer {
   const [signed = Buffer.alloc(0)] = derMembers(certificate);

@@ -324,8 +324,8 @@ function peerUrlOf({ proxy, peerPort }: EtcdMember): string {
 }
 
 /**
- * Repeats attempts until one has a result other than false or undefined; for half a minute, or longer on a busy
- * machine.
+ * Repeats attempts until one has a result other than false or undefined. Rejects after half a minute, or later on a
+ * busy machine.
  */
 async function poll<Result>(attempt: () => Promise<Result | undefined | false>): Promise<Result> {
   const untilMs = performance.now() + testPatienceMs(30_000);

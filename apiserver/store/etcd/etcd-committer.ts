@@ -27,7 +27,7 @@ export class EtcdCommitter {
 
   /**
    * Commits a batch in two round trips: the first reads the state on which the batch depends, the second is the
-   * transaction. Large values need more.
+   * transaction. Large values need more round trips.
    */
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const { writer, link, layout, uuid } = this.#parts;

@@ -27,7 +27,7 @@ export interface EtcdHistoryParts {
 /** The facts about a cluster that change when it is restored. */
 type Origin = Pick<Head, 'cluster' | 'ahead'>;
 
-/** At each new connection, compares the history of the cluster with the known history. */
+/** Compares the history of the cluster with the known history at each new connection. */
 export class EtcdHistory {
   readonly known: KnownHistory;
   readonly #parts: EtcdHistoryParts;
@@ -142,7 +142,7 @@ export class EtcdHistory {
 
   /**
    * Compares the history that was found with `last`, the history that was known at the time of the read. `record` is
-   * the record that was found for the revision of `last`.
+   * the record that was found for the revision of `last`. Rejects with StoreError `diverged` if they differ.
    */
   async #compare(
     connection: EtcdConnection,

@@ -9,7 +9,7 @@ import type { StoreError, StoreErrorCode } from '../store-error.ts';
 /** The maximum number of attempts at a request that may be executed several times. */
 const maxAttempts = 4;
 
-/** The codes of errors that last: an open store does not connect again after them. */
+/** The codes of permanent errors: after one of them, an open store does not connect again. */
 const lasting: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['diverged', 'newer', 'corrupt']);
 
 export interface EtcdLinkParts {

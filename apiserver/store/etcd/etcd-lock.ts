@@ -52,7 +52,10 @@ export class EtcdLock {
     throw new StoreError('locked', `${name} is in use by another process that needs it exclusively`);
   }
 
-  /** Writes the key of this store, unless it exists already. */
+  /**
+   * Creates the lease if it does not exist, and writes the key of this store. Rejects with StoreError `locked` when
+   * other stores prevent this.
+   */
   async take(connection: EtcdConnection): Promise<void> {
     const { layout, name, id, isExclusive } = this.#parts;
     const { error } = await connection.call('Lease/LeaseGrant', { TTL: ttlS, ID: this.#lease }).catch(isKnownLease);

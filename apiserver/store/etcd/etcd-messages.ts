@@ -132,7 +132,7 @@ export interface WatchResponse {
   readonly events: readonly { readonly kv: KeyValue }[];
 }
 
-/** The requests and responses of each method, by the method's path. */
+/** The requests and responses of each method, by `<service>/<method>`. */
 export interface Methods {
   readonly 'KV/Range': [RangeRequest, RangeResponse];
   readonly 'KV/Txn': [TxnRequest, TxnResponse];

@@ -30,7 +30,10 @@ import { StoreError } from '../store-error.ts';
 /** The maximum number of claims in one response. */
 const claimsAtOnce = 5_000;
 
-/** The bounds of the number of keys in one response. The number depends on the size of the previous values. */
+/**
+ * The number of keys in the first response, and the bounds of the number in later responses. That number depends on the
+ * size of the previous values.
+ */
 const keysAtOnce = { first: 64, min: 4, max: 8_000 } as const;
 
 /**

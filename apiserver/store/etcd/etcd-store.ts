@@ -166,7 +166,7 @@ class EtcdStore extends ServerStore implements Store {
     return this.#committer.startHistory(revision);
   }
 
-  /** Ends the lease of the store as well, so that the store no longer has the database open. */
+  /** Closes the connections, and ends the lease of the store, so that the store no longer has the database open. */
   protected override async disconnect(unsubscribed: Promise<void> | undefined): Promise<void> {
     await this.#writer.drained();
     await this.readsEnded();

@@ -65,7 +65,7 @@ export interface Write {
 export interface Reading<Result> {
   readonly reads: readonly RequestOp[];
   readonly decide: (found: Found) => Decision<Result> | Promise<Decision<Result>>;
-  /** True: reads first only from the connected member, which does not ask the other members for the latest state. */
+  /** True: the first read returns the state of the connected member, which may be older than the latest state. */
   readonly mayLag?: boolean;
 }
 
@@ -210,9 +210,9 @@ export class EtcdWriter {
   }
 
   /**
-   * Looks up a write whose response was lost. Returns true when it was executed; false when it was not and never will
-   * be: the lookup replaces the head, so that the write fails even if it arrives later. Rejects with StoreError
-   * `unknown` when the cluster does not respond in time.
+   * Looks up a write whose response was lost. Returns true when the write was executed. Returns false when it was not
+   * executed and cannot be executed later: the look-up replaces the head, so that the write fails even if it arrives
+   * later. Rejects with StoreError `unknown` when the cluster does not respond in time.
    */
   async #wasWritten(from: Head, to: Head, { commit }: Write): Promise<boolean> {
     const { clock, link } = this.#parts;

@@ -7,7 +7,10 @@ import { createEtcdStore, type EtcdStoreParts } from './etcd-store.ts';
 import { parseEtcdUrl } from './etcd-url.ts';
 import type { Store } from '../store.ts';
 
-/** A clock that runs ten times as fast as real time, for tests that wait for the store's time limits. */
+/**
+ * A clock whose timers and monotonic time run ten times as fast as real time, for tests that wait for the store's time
+ * limits.
+ */
 export const hurriedClock: Clock = {
   now: () => systemClock.now(),
   monotonicMs: () => systemClock.monotonicMs() * 10,
@@ -25,7 +28,7 @@ export class EtcdTestCluster {
     return EtcdTestCluster.#use(() => EtcdCluster.start(options));
   }
 
-  /** Like {@link use}, but with a cluster of one member that all test files share. */
+  /** Like {@link use}, but with the cluster of one member that {@link EtcdCluster.shared} returns. */
   static useShared(): EtcdTestCluster {
     return EtcdTestCluster.#use(() => EtcdCluster.shared());
   }

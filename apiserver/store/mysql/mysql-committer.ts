@@ -17,8 +17,8 @@ import type { ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation } fro
 import { StoreError } from '../store-error.ts';
 
 /**
- * The limits of one INSERT into the log. An INSERT with another number of rows is another prepared statement, and a
- * session keeps 256 of them.
+ * The limits of one INSERT into the log. Each number of rows needs its own prepared statement, and a session keeps at
+ * most 256 prepared statements.
  */
 const chunk = {
   maxRows: 128,

@@ -114,7 +114,7 @@ export class MysqlConnection {
   async end(): Promise<void> {
     if (this.#lost) return;
     const ended = this.#answer<void>((done) => this.#driver.end(done));
-    // If the connection is lost meanwhile, it has ended as well.
+    // A connection that is lost meanwhile has ended as well, so the error is ignored.
     await ended.catch(() => undefined);
     this.destroy();
   }

@@ -35,7 +35,7 @@ export class TestOwner {
     return createOwnedStore(() => connect(this.#path));
   }
 
-  /** An open store. */
+  /** Returns an open store. */
   async open(): Promise<Store> {
     const store = this.store();
     await store.open();

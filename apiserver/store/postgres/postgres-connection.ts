@@ -78,8 +78,8 @@ export class PostgresConnection {
 
   /**
    * Opens a session with the first server of the URL that accepts the login and has the requested session attributes.
-   * Rejects with a RangeError for an invalid URL, and with a StoreError that names the problem of each server: `io` if
-   * one of them does not respond.
+   * Rejects with a RangeError for an invalid URL, and with a StoreError that names the problem of each server. The code
+   * of the StoreError is `io` if one of the servers does not respond.
    */
   static async open(url: string): Promise<PostgresConnection> {
     const { urls, attributes } = parsePostgresUrl(url);

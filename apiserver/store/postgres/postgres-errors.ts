@@ -32,7 +32,7 @@ const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['XX', 'corrupt'],
 ];
 
-/** Returns true for the error of a statement, after which the connection can be used further. */
+/** Returns true for an error that the server has sent, after which the connection can still be used. */
 export function isServerError(error: unknown): error is ServerError {
   if (!(error instanceof Error)) return false;
   const { code, severity }: Partial<ServerError> = error;

@@ -58,7 +58,7 @@ export class PostgresProxy {
     this.#releaseCommit?.();
   }
 
-  /** Refuses all connections until {@link up} is called. */
+  /** Closes all connections, and refuses new ones until {@link up} is called. */
   down(): void {
     this.#isDown = true;
     for (const socket of this.#sockets) socket.destroy();

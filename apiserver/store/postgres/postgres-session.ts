@@ -56,8 +56,8 @@ export async function postgresSchema(url: string): Promise<SchemaVersions> {
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ';
 
 /**
- * Runs `body` in a transaction, which is committed as a whole or not at all. Rejects with the server's error. After any
- * other error, the outcome is unknown.
+ * Runs `body` in a transaction, which is committed as a whole or not at all. After an error that the server has sent,
+ * or a StoreError, nothing is written. After any other error, the outcome is unknown.
  */
 export async function transaction<Result>(
   connection: PostgresConnection,

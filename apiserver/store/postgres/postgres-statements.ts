@@ -113,8 +113,8 @@ export const addNumber = `INSERT INTO homeostat_number (id, name)
   SELECT coalesce(max(id), 0) + 1, $1 FROM homeostat_number RETURNING id`;
 
 /**
- * Lists the kinds with a loose index scan: one seek for each kind. Each kind has its own key prefix, so this order of
- * kinds is also the order of all keys.
+ * Lists the kinds with a loose index scan: one seek for each kind. The kinds are in the order of their first keys. Each
+ * kind has its own key prefix, so this is also the order of all keys.
  */
 export const listKinds = `WITH RECURSIVE kinds (kind) AS (
     SELECT min(kind) FROM homeostat_kv

@@ -28,7 +28,7 @@ export interface WriterParts {
   readonly clock: Clock;
   readonly uuid: () => string;
   readonly exclusive?: boolean;
-  /** Called for each new session. Other connections may then still lead to a server that is no longer the primary. */
+  /** Called for each new session except the first one. Other connections may then still lead to a former primary. */
   readonly onNewSession: () => void;
 }
 

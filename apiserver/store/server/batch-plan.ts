@@ -2,7 +2,7 @@ import { storedClaimValue } from '../claim-value.ts';
 import type { Claim, Operation, Outcome } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The state of the database on which a batch depends. It is read with the lock of the counter. */
+/** The state of the database on which a batch depends. The state must not change before the batch is written. */
 export interface BatchState {
   /** The value of the counter. */
   readonly revision: number;

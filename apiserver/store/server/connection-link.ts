@@ -93,7 +93,10 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     return this.#state.kind === 'up' && !this.#state.connection.isLost ? this.#state.connection : undefined;
   }
 
-  /** Resolves with a connection, which may be lost at any time. Rejects when there is none in time. */
+  /**
+   * Resolves with a connection, which may be lost at any time. Rejects when there is still no connection 5 s after the
+   * loss of the last one.
+   */
   async get(): Promise<Connection> {
     if (this.#state.kind === 'idle' || (this.#state.kind === 'up' && this.#state.connection.isLost)) this.#start();
     if (this.#state.kind === 'down') {

@@ -52,7 +52,7 @@ export class KnownHistory {
 
   /**
    * Compares the history that was found with `known`, the value of {@link last} at the time of the query. Throws
-   * StoreError `diverged` if they differ; from then on, always throws it.
+   * StoreError `diverged` if they differ; after that, every call throws this error.
    */
   check(found: FoundHistory, known: KnownRevision): void {
     if (this.#diverged) throw this.#diverged;

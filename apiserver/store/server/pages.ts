@@ -2,11 +2,13 @@ import type { Change, Row } from '../store.ts';
 
 export interface PageLimits {
   readonly maxRows: number;
-  /** The maximum number of bytes. A page ends with the row that reaches it. */
+  /** The maximum number of bytes. A page ends with the row that reaches this number. */
   readonly maxBytes: number;
 }
 
-/** The limits of a page. It ends when it reaches one of them, so it is not much larger than the largest object. */
+/**
+ * The limits of a page. A page ends when it reaches one of them, so it has less than 1 MiB in addition to its last row.
+ */
 export const pageLimits: PageLimits = { maxRows: 1_000, maxBytes: 1024 * 1024 };
 
 export interface RowPage<Item> {

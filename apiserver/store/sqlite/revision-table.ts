@@ -7,9 +7,9 @@ export interface RevisionPairs {
 }
 
 /**
- * The revisions of a kind's present objects, by the hashes of their keys. It takes 16 to 32 bytes for each object, and
- * gives garbage collection no objects to visit. Different keys may have equal hashes, but each revision belongs to one
- * object.
+ * The revisions of a kind's present objects, by the hashes of their keys. The table takes 16 to 32 bytes for each
+ * object, and gives garbage collection no objects to visit. Different keys may have equal hashes, but each revision
+ * belongs to one object.
  */
 export class RevisionTable {
   #hashes = new Uint32Array(fewestSlots);

@@ -22,8 +22,11 @@ export interface SqlitePragmas {
  * The size of a page in a new file; an existing file keeps its page size. Measured processor time of a creation of 1.4
  * KB:
  *
- * | page | in commits of 128 creates | in commits of 20 creates | |---|---|---| | 4 KB (SQLite's default) | 8.8 µs |
- * 10.2 µs | | 8 KB | 5.6 µs | 8.8 µs | | 16 KB | 4.6 µs | 8.9 µs, and a third more is written to disk |
+ * | page                    | in commits of 128 creations | in commits of 20 creations                  |
+ * | ----------------------- | --------------------------- | ------------------------------------------- |
+ * | 4 KB (SQLite's default) | 8.8 µs                      | 10.2 µs                                     |
+ * | 8 KB                    | 5.6 µs                      | 8.8 µs                                      |
+ * | 16 KB                   | 4.6 µs                      | 8.9 µs, and a third more is written to disk |
  */
 const pageBytes = 8192;
 
@@ -80,7 +83,7 @@ function createFile(path: string): void {
   }
 }
 
-/** Removes the access of other users to a database that they could write to. */
+/** Removes the access of other users to the files of a database if other users can write to them. */
 function tighten(path: string): void {
   // Windows does not have these file modes.
   if (process.platform === 'win32') return;

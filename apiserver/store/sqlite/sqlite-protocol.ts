@@ -42,7 +42,7 @@ export interface SqliteCalls {
   close: { request: object; answer: undefined };
 }
 
-/** A row of `kept`. */
+/** A row of the table `kept`, without the kind. */
 export type StoredPart = Pick<KeptData, 'last' | 'data'>;
 
 /**
