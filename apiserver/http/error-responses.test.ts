@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { silentLogger } from '@homeostat/controller-runtime/api';
+import { ApiError, silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { answerError } from './error-responses.ts';
@@ -9,11 +9,13 @@ import { newState } from './request/request-state.ts';
 describe('an error of a request', () => {
   let server: Server;
   let thrown: unknown;
+  let headers: Record<string, string> = {};
 
   before(async () => {
     const app = new Koa();
     app.use(async (context) => {
       context.state = { ...newState(context.res), id: 'an-id' };
+      context.set(headers);
       answerError(context, thrown, silentLogger);
     });
     await new Promise<void>((resolve) => (server = app.listen(0, '127.0.0.1', resolve)));
@@ -38,5 +40,13 @@ describe('an error of a request', () => {
     const answer = await ask();
     expect(answer.status).to.equal(500);
     expect(await answer.text()).to.not.contain('secret');
+  });
+
+  it('is not cached, even if it occurs after the headers of a cacheable response were set', async () => {
+    headers = { ETag: '"1"', Location: '/other', 'Cache-Control': 'private, max-age=31536000, immutable' };
+    thrown = new ApiError('ServiceUnavailable', 'busy');
+    const answer = await ask();
+    expect([answer.headers.get('etag'), answer.headers.get('location')]).to.deep.equal([null, null]);
+    expect(answer.headers.get('cache-control')).to.equal('no-store');
   });
 });

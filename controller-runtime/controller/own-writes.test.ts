@@ -305,7 +305,7 @@ describe('ensure', () => {
     await at.client.create(Badge, { metadata: { name: 'badge', ownerReferences: [other] }, spec: { text: '' } });
     await at.person('ada');
     await at.start();
-    expect(String(at.lines('error')[0]?.fields['err'])).to.contain('controlled by Other "x"');
+    expect(String(at.lines('error')[0]?.fields['err'])).to.contain('already has the controller Other "x"');
     expect(at.client.peek(Badge, 'badge')?.spec.text).to.equal('');
   });
 });

@@ -96,7 +96,7 @@ describe('parseLabelSelector', () => {
     );
     expect(messageOf(() => parseLabelSelector('a in (b'))).to.contain('found the end at character 8');
     expect(messageOf(() => parseLabelSelector('x,-y=1'))).to.contain('at character 3');
-    expect(messageOf(() => parseLabelSelector('a>x'))).to.contain('found "x" at character 3, expected a whole number');
+    expect(messageOf(() => parseLabelSelector('a>x'))).to.contain('found "x" at character 3, expected an unsigned');
   });
 
   it('limits the length of the text and the numbers of requirements and values, and takes linear time', () => {

@@ -43,7 +43,7 @@ describe('owner references', () => {
 
   it('a reference to a second controller is refused', () => {
     expect(() => setOwnerReference([ada], controllerReferenceTo(owner('bob', 'u2')))).to.throw(
-      'controlled by Person "ada"',
+      'already has the controller Person "ada"',
     );
     const otherGroup = controllerReferenceTo(owner('ada', 'u1', 'other.example.com/v1'));
     expect(() => setOwnerReference([ada], otherGroup)).to.throw('cannot control it');

@@ -26,7 +26,7 @@ describe('a key that a mapping or a source returns', () => {
     ];
     for (const key of bad) expect(() => workKey(key as string, person), String(key)).to.throw('not a key of a Person');
     for (const key of ['ada', '/ada', 'home/', 'a/b/c', { name: 'ada' }]) {
-      expect(() => workKey(key, letter)).to.throw('not a key of a Letter, which is <namespace>/<name>');
+      expect(() => workKey(key, letter)).to.throw('not a key of a Letter: write <namespace>/<name>');
     }
   });
 });

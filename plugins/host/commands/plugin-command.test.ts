@@ -265,7 +265,7 @@ describe('homeostat plugin', () => {
       [
         'a service domain that is not the domain of the server',
         1,
-        'the server has no plugins of the domain "example.internal": --service-domain',
+        'the server has no plugins of the domain "example.internal": give the service domain',
         async () => ['install', await makeDemo('1.0.0'), '--service-domain', 'example.internal'],
       ],
       [

@@ -231,7 +231,7 @@ describe('Commands for objects [spec experience-commands]', () => {
       await expectFailure(
         ['get', 'book', 'emma', '--field-selector', 'spec.pages=1'],
         2,
-        '--field-selector: the objects',
+        '--field-selector: cannot be used together with names',
       );
     });
   });
