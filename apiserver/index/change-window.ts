@@ -17,7 +17,7 @@ const mostRecent = 1024;
  */
 export class ChangeWindow {
   #numbers = new BlockNumbers();
-  /** The packed changes, `packedTogether` in each part. */
+  /** The packed changes, in parts of `packedTogether` changes. */
   #packed: PackedChanges[] = [];
   /** The number of dropped changes at the start of the first part. */
   #head = 0;

@@ -56,7 +56,7 @@ export class KindIndex {
     return this.#values.get();
   }
 
-  /** The index of entries without a value. All are under the empty string, and so in the order of their names. */
+  /** The index of entries without a value. All are under the empty string, so they are in the order of their names. */
   get absent(): SortedIndex {
     return this.#absent.get();
   }

@@ -20,8 +20,8 @@ export class SharedMemory<Holder extends object> {
   }
 
   /**
-   * Sets the client of a holder, such as its block of IP addresses. It must be called before the holder is counted.
-   * Without a client, only the limit for all applies.
+   * Sets the client of a holder: a text, such as the client's block of IP addresses. It must be called before the
+   * holder is counted. For a holder without a client, only the limit for all holders applies.
    */
   nameClient(holder: Holder, client: string): void {
     this.#clients.set(holder, client);

@@ -55,7 +55,7 @@ export class People {
   readonly #sessions: Sessions;
   readonly #failures: SharedFailures;
   readonly #throttle: LoginThrottle;
-  /** The logins at external issuers, for whose users there are no objects here. */
+  /** The logins at external issuers. The users who log in there have no User object. */
   readonly issuers: IssuerLogins;
   /** Logins with bearer tokens. */
   readonly tokens: TokenLogins;

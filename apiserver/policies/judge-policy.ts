@@ -10,7 +10,7 @@ const maxAnnotation = 10 * 1024;
 export interface PolicyDecision {
   readonly message: string;
   readonly reason: string;
-  /** The index of the validation that decided; undefined for an error before the validations. */
+  /** The index of the validation that does not allow the write; undefined for an error before the validations. */
   readonly index: number | undefined;
 }
 

@@ -11,7 +11,7 @@ import type { SortedIndex } from '../sorted-index.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
 export interface Walk {
-  /** The number of positions to skip, which takes O(log n). */
+  /** The number of positions to skip. Skipping takes O(log n). */
   readonly from: number;
   /**
    * A function that is called once for every visited entry, before it is sorted. If it returns false, the entry is
