@@ -109,8 +109,8 @@ export class Slabs {
   }
 
   /**
-   * Ends the current blocks: no more bytes are written to them. {@link settle} must be called once the bytes in use in
-   * these blocks have been counted.
+   * Seals all blocks: no more bytes are written to them. {@link settle} must be called once the bytes in use in these
+   * blocks have been counted.
    */
   seal(): void {
     this.#shared = undefined;
@@ -119,7 +119,7 @@ export class Slabs {
     this.#fresh = new Set();
   }
 
-  /** True for a block that was ended by {@link seal}. It must be called before {@link settle}. */
+  /** True for a block that {@link seal} has sealed. It must be called before {@link settle}. */
   isSealed(block: Block): boolean {
     return this.#fresh?.has(block) !== true;
   }

@@ -6,16 +6,16 @@ import type { PropagationPolicy } from './propagation.ts';
 import type { Block } from './slabs.ts';
 
 /**
- * The positions of the words in the head of a record. A record has all data of an object that are in memory, except the
+ * The positions of the words in the head of a record. A record has all data of an object that is in memory, except the
  * object's bytes, which are right before the record. It is written once, in words of four bytes, so that objects take
  * no space in the heap of JavaScript. Its parts are:
  *
  * - the head: the distance to the object's bytes, the number of these bytes, the revision in two words, the length of
- * the record, references to key and uid, the length of the namespace + 1, the position of the owners, and a word with
- * the number of values and the code of the deletion policy;
+ *   the record, references to key and uid, the length of the namespace + 1, the position of the owners, and a word with
+ *   the number of values and the code of the deletion policy;
  * - for each index, a reference to the object's value; 0 when the object has none;
  * - texts, in Latin-1 if possible, otherwise in UTF-16, and lists of values and of owners, each of which begins with
- * its number of items.
+ *   its number of items.
  *
  * A reference has the position of a text (20 bits), its length (10 bits), and one bit that says whether it is wide. If
  * the highest bit is set and the second-highest is not, the reference has the position of two words that describe a
