@@ -75,8 +75,9 @@ export class IssuerLogins {
   }
 
   /**
-   * Finishes a login. Resolves with the secret of a new session. The attempt counts as failed until it succeeds; it
-   * does not count when the issuer cannot be reached, or responds incorrectly. @throws LoginFailure, TooManyLogins
+   * Finishes a login. Resolves with the secret of a new session, and the path that the browser requested before the
+   * login. The attempt counts as failed until it succeeds; it does not count when the issuer cannot be reached, or
+   * responds incorrectly. @throws LoginFailure, TooManyLogins
    */
   async finish(returned: Return): Promise<{ readonly secret: string; readonly next: string }> {
     const { throttle, sessions } = this.#parts;

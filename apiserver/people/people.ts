@@ -46,8 +46,8 @@ interface Person extends PasswordOwner {
 }
 
 /**
- * The people who log in. Their passwords and sessions are in the vault. People with a password are objects of kind
- * User.
+ * The people who log in. Their passwords and sessions are in the vault. People with a password have an object of the
+ * kind User.
  */
 export class People {
   readonly #parts: PeopleParts;
@@ -78,8 +78,8 @@ export class People {
   }
 
   /**
-   * Resolves with the secret of a new session; undefined when the password is wrong or there is no such user. @throws
-   * TooManyLogins
+   * Resolves with the secret of a new session; undefined when the password is wrong, or no enabled user has this name.
+   * @throws TooManyLogins
    */
   async logIn({ user, password, address }: Login): Promise<string | undefined> {
     const attempt = { account: user, address };

@@ -43,7 +43,10 @@ export class QuotaLedger {
    */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
-  /** For each quota, by its uid: how often this process has taken over the quota since it last counted a creation. */
+  /**
+   * For each quota, by its uid: how often this process has waited to take over the quota since it last allowed or
+   * refused a creation.
+   */
   readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {
