@@ -168,7 +168,7 @@ function addText(text: string): number {
   return word | longBit;
 }
 
-/** Writes a text as code units. Returns true when the text is wide. */
+/** Writes a text, with one byte for each code unit if possible, otherwise with two. Returns true when it takes two. */
 function addUnits(text: string): boolean {
   if (filled + 2 * text.length > draft.bytes.length) enlarge(2 * text.length);
   const { bytes } = draft;

@@ -13,7 +13,7 @@ const largestShared = largestBlock / 8;
 /** The space for the record behind a large object, in bytes. */
 const largeRoom = 4096;
 
-/** The share of garbage from which memory is compacted. */
+/** The share of garbage above which memory is compacted. */
 const garbageShare = 1 / 6;
 
 /** Memory that is filled from its start to its end, and never written twice. */

@@ -17,9 +17,9 @@ import type { Block } from './slabs.ts';
  * - texts, in Latin-1 if possible, otherwise in UTF-16, and lists of values and of owners, each of which begins with
  *   its number of items.
  *
- * A reference has the position of a text (20 bits), its length (10 bits), and one bit that says whether it is wide. If
- * the highest bit is set and the second-highest is not, the reference has the position of two words that describe a
- * longer text. If both bits are set, it has the position of a list.
+ * A reference has the position of a text (20 bits), its length (10 bits), and one bit that says whether it is wide,
+ * which means in UTF-16. If the highest bit is set and the second-highest is not, the reference has the position of two
+ * words that describe a longer text. If both bits are set, it has the position of a list.
  */
 export const head: Readonly<
   Record<'back' | 'size' | 'low' | 'high' | 'length' | 'key' | 'uid' | 'namespace' | 'owners' | 'counts', number>

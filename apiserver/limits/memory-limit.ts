@@ -55,7 +55,7 @@ export interface MemoryLimitParts {
  * the limit of V8's heap, and the memory that the system grants.
  */
 export class MemoryLimit {
-  /** True while writes that make objects larger are refused. */
+  /** True while creations, and updates that make objects larger, are refused. */
   isFull = false;
   readonly #parts: MemoryLimitParts;
   readonly #atStart: MemoryUse;

@@ -27,7 +27,7 @@ export class SharedMemory<Holder extends object> {
     this.#clients.set(holder, client);
   }
 
-  /** Returns the bytes that are counted for a holder; undefined for none. */
+  /** Returns the number of bytes that are counted for a holder; undefined when the holder is not counted. */
   of(holder: Holder): number | undefined {
     return this.#bound.of(holder);
   }
@@ -90,7 +90,7 @@ class MemoryBound<Holder extends object> {
     return this.#bytesOf.size === 0;
   }
 
-  /** Returns the bytes that are counted for a holder; undefined for none. */
+  /** Returns the number of bytes that are counted for a holder; undefined when the holder is not counted. */
   of(holder: Holder): number | undefined {
     return this.#bytesOf.get(holder);
   }

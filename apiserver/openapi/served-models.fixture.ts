@@ -92,7 +92,7 @@ const token: ModelDescriptor = defineModel({
 
 const all: readonly Model[] = [Person, FlatPerson, machine, machineList, token];
 
-/** Returns descriptors of models of all forms, all of which can be registered. */
+/** Registers models of all forms, and returns their descriptors. */
 export function servedModels(): readonly ModelDescriptor[] {
   const schemes = new SchemeManager({ serviceDomain: 'homeostat.internal' });
   return all.map((model) => schemes.register(model).descriptor);

@@ -85,7 +85,7 @@ export class BegunLogins {
   }
 
   /**
-   * Returns the key with a name. If another replica has just created the key, it may not be in memory yet, so it is
+   * Returns the key with this name. If another replica has just created the key, it may not be in memory yet, so it is
    * read from the database. This is done only if a key of this name can be in use, so that invented names cause no
    * reads.
    */

@@ -35,7 +35,7 @@ interface Failures {
   readonly lastMs: number;
 }
 
-/** The keys of the counts of failures: the account, the account at one address, and the address. */
+/** The kinds of counts of failures: for an account, for an account at one address (`home`), and for an address. */
 type Part = 'account' | 'home' | 'address';
 
 /**
@@ -53,7 +53,7 @@ export class LoginThrottle {
     home: new Map(),
     address: new Map(),
   };
-  /** The pairs of an account and an address from which it has logged in, the latest last. */
+  /** The pairs of an account and an address from which the account has logged in. The latest pair is the last. */
   readonly #homes = new Set<string>();
 
   constructor(clock: Clock, shared: SharedFailures) {

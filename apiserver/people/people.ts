@@ -22,7 +22,7 @@ import type { TokenLoginsParts } from './token-logins.ts';
 const sweepMs = 60_000;
 
 export interface PeopleParts extends Pick<TokenLoginsParts, 'ofToken'> {
-  /** The kind of users; undefined while it is not served. */
+  /** Returns the kind User; undefined while it is not served. */
   readonly users: () => Resource | undefined;
   readonly vault: Vault;
   readonly clock: Clock;

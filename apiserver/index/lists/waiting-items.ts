@@ -22,7 +22,7 @@ export class WaitingItems {
   readonly #sort: (items: Item[]) => void;
   /** The items that were added last, in no particular order. */
   #fresh: Item[] = [];
-  /** Earlier items, in descending order: the next one to be taken is the last. */
+  /** Earlier items, in descending order, so that the next items to place are at the end. */
   #sorted: Item[] = [];
 
   /** `sort` sorts a list in the order of the index. */

@@ -101,7 +101,7 @@ function hasListed(listed: ReadonlySet<string>, values: readonly string[]): bool
   return false;
 }
 
-/** Returns the position of the first value that is not less than this one. */
+/** Returns the position of the first of `values` that is not less than `value`. */
 function placeOf(value: string, values: readonly string[]): number {
   let low = 0;
   let high = values.length;
