@@ -26,8 +26,8 @@ export interface CompiledPolicy {
   readonly validations: readonly CompiledValidation[];
   readonly annotations: readonly Compiled<NonNullable<AdmissionPolicy['spec']['auditAnnotations']>[number]>[];
   /**
-   * The mistakes. A policy with a mistake is not evaluated: every write to which it applies fails, or, with
-   * `failurePolicy: Ignore`, passes.
+   * The mistakes. A policy with a mistake is not evaluated: it does not allow any write to which it applies, or, with
+   * `failurePolicy: Ignore`, it allows all.
    */
   readonly problems: readonly FieldViolation[];
   /** The same mistakes: for each, the field, and only the message of the compiler. */

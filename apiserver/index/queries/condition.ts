@@ -24,7 +24,7 @@ export interface Condition {
   readonly negated: boolean;
   /**
    * True when the {@link Candidates} for the test contain each object at most once. Then their number is the number of
-   * objects that have a value that passes.
+   * objects with a value that passes.
    */
   readonly onePerObject: boolean;
 }
