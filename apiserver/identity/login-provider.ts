@@ -16,7 +16,7 @@ export interface BegunLogin {
 
 /** The parameters that the issuer's page has sent back through the browser. */
 export interface ReturnedLogin {
-  /** The URI to which the issuer sent the browser back, as it is registered there. */
+  /** The URI to which the issuer redirected the browser. It is registered at the issuer. */
   readonly redirectUri: string;
   readonly querystring: string;
   readonly secrets: LoginSecrets;
@@ -24,7 +24,7 @@ export interface ReturnedLogin {
 
 /** An external identity provider at which people log in with a browser. */
 export interface LoginProvider {
-  /** The name of the provider in the paths of the login. */
+  /** The name of the provider in the URL paths of the login. */
   readonly name: string;
   /** The name that the login page shows. */
   readonly displayName: string;

@@ -1,7 +1,7 @@
 import type { BearerToken } from './bearer-token.ts';
 import type { UserInfo } from './user-info.ts';
 
-/** Returns the user of a credential; undefined for an unknown or invalid one, for which it never throws. */
+/** Returns the user of a credential. For an unknown or invalid credential, returns undefined and does not throw. */
 export type Lookup<Credential> = (credential: Credential) => UserInfo | undefined | Promise<UserInfo | undefined>;
 
 /** Finds the user of a bearer token. */

@@ -25,7 +25,7 @@ export const developer: UserInfo = { username: 'developer', groups: [mastersGrou
 /** The owner of the administrator's token. */
 export const administrator: UserInfo = { username: 'admin', groups: [mastersGroup, authenticatedGroup] };
 
-/** The user of the program that runs the server, as Kubernetes names its own client. */
+/** The user of the program in which the server runs. Kubernetes' API server uses this name for its own requests. */
 export const service: UserInfo = { username: 'system:apiserver', groups: [mastersGroup, authenticatedGroup] };
 
 /** The user of requests without a credential, on servers that accept them. */

@@ -159,7 +159,7 @@ export class ChangeFeed {
     return this.#window.drop(count);
   }
 
-  /** Iterates over the states in the window that are no longer present, each once. */
+  /** Iterates over the states in the window that are no longer current, each once. */
   formerStates(): IterableIterator<Entry> {
     return this.#window.formerStates();
   }

@@ -17,7 +17,7 @@ const mostRecent = 1024;
  */
 export class ChangeWindow {
   #numbers = new BlockNumbers();
-  /** The packed changes, `packedTogether` in each part. */
+  /** The packed changes, in parts of `packedTogether` changes. */
   #packed: PackedChanges[] = [];
   /** The number of dropped changes at the start of the first part. */
   #head = 0;
@@ -115,7 +115,7 @@ export class ChangeWindow {
     return freed;
   }
 
-  /** Iterates over the states that are no longer present, each once. */
+  /** Iterates over the states that are no longer current, each once. */
   *formerStates(): IterableIterator<Entry> {
     for (const change of this.#changes()) yield* formerStatesOf(change);
   }
@@ -135,9 +135,7 @@ export class ChangeWindow {
     }
   }
 
-  /**
-   * Iterates over the changes that the window has at the start, including those that are dropped during the iteration.
-   */
+  /** Iterates over the changes that the window has at the start. It may include changes that are dropped meanwhile. */
   *#changes(): IterableIterator<FeedChange> {
     const [packed, recent] = [this.#packed.slice(), this.#recent.slice()];
     for (const part of packed) yield* part.changes();

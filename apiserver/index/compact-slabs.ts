@@ -12,20 +12,23 @@ const seenPerStep = 500;
 const movedPerStep = 256 * 1024;
 
 /**
- * The maximum share of all bytes that one compaction moves. It is limited, because the old blocks remain in memory
- * until V8 collects garbage.
+ * The share of all live bytes after which a compaction chooses no further blocks. It is limited, because the old blocks
+ * remain in memory until V8 collects garbage.
  */
 const movedShare = 1 / 4;
 
 /** The share of live bytes above which the entries of a block are not moved, because this would free too little. */
 const fullShare = 0.9;
 
-/** The users of the memory of a kind. */
+/** The entries whose records are in the memory of a kind. */
 export interface SlabUsers {
   readonly table: EntryTable;
   /** Returns the states that are not in the table, each once. */
   readonly formerStates: () => Iterable<Entry>;
-  /** Returns the entries of former states, and entries of current states, which share their record with the table. */
+  /**
+   * Returns the entries outside the table: those of former states, and those of current states, whose records the table
+   * has as well.
+   */
   readonly states: () => Iterable<Entry>;
 }
 
@@ -118,8 +121,8 @@ function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): Sto
 const noBlock = new Block(0);
 
 /**
- * Returns the blocks with the smallest share of live bytes, at most as many as one compaction may move
- * ({@link movedShare}). Also returns the number of live bytes and of garbage bytes in all other blocks.
+ * Returns the blocks with the smallest share of live bytes, until they have {@link movedShare} of all live bytes. Also
+ * returns the number of live bytes and of garbage bytes in all other blocks.
  */
 function sparsest(live: ReadonlyMap<Block, number>): {
   readonly sparse: ReadonlySet<Block>;

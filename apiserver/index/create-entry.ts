@@ -27,7 +27,7 @@ export interface EntryParts {
   readonly bytes: Buffer;
   /** The values of the indexes, from `KindCache.draft`. */
   readonly values: IndexValues;
-  /** The memory of the kind. Without it, the entry has its own memory. */
+  /** The memory of the kind. If it is absent, the entry gets separate memory. */
   readonly slabs?: Pick<Slabs, 'placeBehind'>;
 }
 
@@ -76,7 +76,7 @@ export function entryAlone(entry: Entry): StoredEntry {
   return entryIn(alone, entry);
 }
 
-/** Returns the same entry with other bytes or another revision. */
+/** Returns a copy of an entry, with other bytes or another revision. */
 export function entryWith(entry: Entry, changes: Partial<Pick<Entry, 'bytes' | 'revision'>>): Entry {
   const { key, name, namespace, uid, values, owners, deletion } = entry;
   const { bytes = entry.bytes, revision = entry.revision } = changes;
@@ -157,7 +157,7 @@ export function completeRecord(
   return entry;
 }
 
-/** Returns a reference. */
+/** Adds a text to the record in `draft`, and returns the reference to the text. */
 function addText(text: string): number {
   const start = filled;
   const isWide = addUnits(text);
@@ -168,7 +168,7 @@ function addText(text: string): number {
   return word | longBit;
 }
 
-/** Writes a text as code units. Returns true when the text is wide. */
+/** Writes a text, with one byte for each code unit if possible, otherwise with two. Returns true when it takes two. */
 function addUnits(text: string): boolean {
   if (filled + 2 * text.length > draft.bytes.length) enlarge(2 * text.length);
   const { bytes } = draft;

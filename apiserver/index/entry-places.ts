@@ -60,14 +60,14 @@ export class EntryPlaces implements Iterable<StoredEntry> {
     return record.moveTo(this.#blockOf(index), inBounds(this.#places[2 * index + 1]));
   }
 
-  /** Returns the entries from the index `from` to before the index `to`. */
+  /** Returns the entries from the index `from` up to, but without, the index `to`. */
   slice(from: number, to: number): StoredEntry[] {
     const found: StoredEntry[] = [];
     for (let index = from; index < Math.min(to, this.#length); index += 1) found.push(this.entry(index));
     return found;
   }
 
-  /** Returns the entries at these indexes, in the order of `order`. */
+  /** Returns a list of the entries at the indexes in `order`, in the same order. */
   reordered(order: Int32Array): EntryPlaces {
     const list = new EntryPlaces(this.#blocks, order.length);
     for (const index of order) list.add(inBounds(this.#places[2 * index]), inBounds(this.#places[2 * index + 1]));

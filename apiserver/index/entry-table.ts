@@ -20,13 +20,14 @@ const smallestShard = 8;
 
 /**
  * A hash table of row numbers. It consists of small tables with open addressing, which grow one at a time. Each
- * position has a row number + 1, or 0 when it is free. The parameter `hashes` has the hash of each row, by its number.
+ * position has a row number + 1, or 0 when it is free. The parameter `hashes` has the hash of each row, by the row's
+ * number.
  */
 export class KeyPlaces {
   readonly #shards: (Int32Array | undefined)[] = [];
   readonly #sizes: number[] = [];
 
-  /** Creates tables that are large enough for all rows with these hashes. The rows, from 0 on, are added afterwards. */
+  /** Creates tables that are large enough for all rows with these hashes. The caller adds the rows afterwards. */
   expect(hashes: Int32Array): void {
     const sizes: number[] = [];
     for (const hash of hashes) sizes[hash >>> shardShift] = (sizes[hash >>> shardShift] ?? 0) + 1;
@@ -253,7 +254,10 @@ export class EntryTable {
     this.#kept[row & (keptEntries - 1)] = undefined;
   }
 
-  /** Changes the position of the record of a row. If the entry object of the row is cached, it changes as well. */
+  /**
+   * Changes the position of the record of a row. If the entry object of the row is cached, its position changes as
+   * well.
+   */
   move(row: number, block: Block, at: number): void {
     const kept = this.#kept[row & (keptEntries - 1)];
     const isKept = kept?.block === this.blockOf(row) && kept.at === this.#at[row];

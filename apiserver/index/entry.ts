@@ -37,8 +37,8 @@ export interface Entry {
   /** The length of {@link bytes}. */
   readonly size: number;
   readonly values: IndexValues;
-  /** The owners in its ownerReferences; undefined when it has none. */
+  /** The owners in the object's ownerReferences; undefined when it has none. */
   readonly owners: readonly KnownOwner[] | undefined;
-  /** The policy for the object's dependents, once the object is marked for deletion; undefined before. */
+  /** The propagation policy for the object's dependents; undefined until the object is marked for deletion. */
   readonly deletion: PropagationPolicy | undefined;
 }

@@ -56,7 +56,7 @@ export class KindIndex {
     return this.#values.get();
   }
 
-  /** The index of entries without a value. All are under the empty string, and so in the order of their names. */
+  /** The index of entries without a value. All are under the empty string, so they are in the order of their names. */
   get absent(): SortedIndex {
     return this.#absent.get();
   }
@@ -81,8 +81,8 @@ export class KindIndex {
   }
 
   /**
-   * Builds the parts that a condition on this index needs, in several turns of the event loop. Returns undefined when
-   * they are already built.
+   * Builds the first missing part that a condition on this index needs, in several turns of the event loop. Returns
+   * undefined when no part is missing.
    */
   prepareCondition(needs: { readonly absent: boolean; readonly order: boolean }): Promise<void> | undefined {
     return (
@@ -93,8 +93,8 @@ export class KindIndex {
   }
 
   /**
-   * Builds the parts that a sort by this index needs, in several turns of the event loop. Returns undefined when they
-   * are already built.
+   * Builds the first missing part that a sort by this index needs, in several turns of the event loop. Returns
+   * undefined when no part is missing.
    */
   prepareSort(descending: boolean): Promise<void> | undefined {
     return this.#values.prepare() ?? this.#order(descending).prepare() ?? this.#absent.prepare();

@@ -13,7 +13,7 @@ const largestShared = largestBlock / 8;
 /** The space for the record behind a large object, in bytes. */
 const largeRoom = 4096;
 
-/** The share of garbage from which memory is compacted. */
+/** The share of garbage above which memory is compacted. */
 const garbageShare = 1 / 6;
 
 /** Memory that is filled from its start to its end, and never written twice. */
@@ -109,8 +109,8 @@ export class Slabs {
   }
 
   /**
-   * Ends the current blocks: no more bytes are written to them. {@link settle} must be called once the bytes in use in
-   * these blocks have been counted.
+   * Seals all blocks: no more bytes are written to them. {@link settle} must be called once the bytes in use in these
+   * blocks have been counted.
    */
   seal(): void {
     this.#shared = undefined;
@@ -119,7 +119,7 @@ export class Slabs {
     this.#fresh = new Set();
   }
 
-  /** True for a block that was ended by {@link seal}. It must be called before {@link settle}. */
+  /** True for a block that {@link seal} has sealed. It must be called before {@link settle}. */
   isSealed(block: Block): boolean {
     return this.#fresh?.has(block) !== true;
   }

@@ -24,8 +24,8 @@ interface Position {
 }
 
 /**
- * The position to search for: before all items of a value, after all of them, or the position of a row among them, by
- * its name.
+ * The position to search for: before all items of a value, after all of them, or among them, by the name of a row's
+ * object.
  */
 interface Probe {
   readonly value: string;

@@ -6,9 +6,9 @@ import type { PropagationPolicy } from './propagation.ts';
 import type { Block } from './slabs.ts';
 
 /**
- * The positions of the words in the head of a record. A record has all that memory knows about an object, except the
- * object's bytes, which are right before it. It is written once, in words of four bytes, so that objects take no space
- * in the heap of JavaScript. Its parts are:
+ * The positions of the words in the head of a record. A record has all data of an object that is in memory, except the
+ * object's bytes, which are right before the record. It is written once, in words of four bytes, so that objects take
+ * no space in the heap of JavaScript. Its parts are:
  *
  * - the head: the distance to the object's bytes, the number of these bytes, the revision in two words, the length of
  *   the record, references to key and uid, the length of the namespace + 1, the position of the owners, and a word with
@@ -17,9 +17,9 @@ import type { Block } from './slabs.ts';
  * - texts, in Latin-1 if possible, otherwise in UTF-16, and lists of values and of owners, each of which begins with
  *   its number of items.
  *
- * A reference has the position of a text (20 bits), its length (10 bits), and one bit that says whether it is wide. If
- * the highest bit is set and the second-highest is not, the reference has the position of two words that describe a
- * longer text. If both bits are set, it has the position of a list.
+ * A reference has the position of a text (20 bits), its length (10 bits), and one bit that says whether it is wide,
+ * which means in UTF-16. If the highest bit is set and the second-highest is not, the reference has the position of two
+ * words that describe a longer text. If both bits are set, it has the position of a list.
  */
 export const head: Readonly<
   Record<'back' | 'size' | 'low' | 'high' | 'length' | 'key' | 'uid' | 'namespace' | 'owners' | 'counts', number>

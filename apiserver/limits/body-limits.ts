@@ -15,9 +15,9 @@ export interface BodyLimits {
 }
 
 /**
- * The limits of every object, over HTTP and in the server's process. The limits of fields and nodes bound the time of a
- * write. A write takes up to 0.5 µs for each node, and 5 µs for each field of a large object. The largest known
- * definition, of 1.2 MB, has 40,000 nodes.
+ * The limits of every object, whether it is written over HTTP or in the server's process. The limits of fields and
+ * nodes bound the time of a write. A write takes up to 0.5 µs for each node, and 5 µs for each field of a large object.
+ * The largest known definition, of 1.2 MB, has 40,000 nodes.
  */
 export const objectLimits: Required<BodyLimits> = Object.freeze({
   maxDepth: 64,

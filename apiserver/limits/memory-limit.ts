@@ -15,8 +15,8 @@ const fullShare = 0.85;
 const freeShare = 0.82;
 
 /**
- * The share of the heap that objects may fill when a server starts. It is larger than {@link fullShare}, because users
- * can delete objects only when they are served.
+ * The share of either limit that may be used when a server has read its objects. It is larger than {@link fullShare},
+ * because users can delete objects only after the server has started.
  */
 const startShare = 0.9;
 
@@ -55,7 +55,7 @@ export interface MemoryLimitParts {
  * the limit of V8's heap, and the memory that the system grants.
  */
 export class MemoryLimit {
-  /** True while writes that make objects larger are refused. */
+  /** True while creations, and updates that make objects larger, are refused. */
   isFull = false;
   readonly #parts: MemoryLimitParts;
   readonly #atStart: MemoryUse;
@@ -91,7 +91,9 @@ export class MemoryLimit {
     return this.#refusals;
   }
 
-  /** The used share of a limit, from 0 to 1. It is the larger of the shares of the two limits. */
+  /**
+   * The used share of the usable heap, or of the memory that the system grants, whichever is larger; 1 means all of it.
+   */
   get share(): number {
     return shareOf(this.#parts.meter.read());
   }

@@ -20,14 +20,14 @@ export class SharedMemory<Holder extends object> {
   }
 
   /**
-   * Sets the client of a holder, such as its block of IP addresses. It must be called before the holder is counted.
-   * Without a client, only the limit for all applies.
+   * Sets the client of a holder: a text, such as the client's block of IP addresses. It must be called before the
+   * holder is counted. For a holder without a client, only the limit for all holders applies.
    */
   nameClient(holder: Holder, client: string): void {
     this.#clients.set(holder, client);
   }
 
-  /** Returns the bytes that are counted for a holder; undefined for none. */
+  /** Returns the number of bytes that are counted for a holder; undefined when the holder is not counted. */
   of(holder: Holder): number | undefined {
     return this.#bound.of(holder);
   }
@@ -90,7 +90,7 @@ class MemoryBound<Holder extends object> {
     return this.#bytesOf.size === 0;
   }
 
-  /** Returns the bytes that are counted for a holder; undefined for none. */
+  /** Returns the number of bytes that are counted for a holder; undefined when the holder is not counted. */
   of(holder: Holder): number | undefined {
     return this.#bytesOf.get(holder);
   }

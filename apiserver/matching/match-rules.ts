@@ -15,7 +15,7 @@ export interface MatchRule {
   readonly scope?: string;
 }
 
-/** The path of a write, in one version of its kind. */
+/** The operation and the resource of a write, in one version of the resource's kind. */
 export interface MatchPath {
   readonly operation: AdmissionOperation;
   readonly group: string;

@@ -18,7 +18,7 @@ export function endpointFragment(routes: readonly EndpointRoute[]): Fragment {
   for (const route of routes) {
     const method = methods.find((each) => each === route.method.toLowerCase());
     if (method === undefined) continue;
-    // Paths that differ only in the names of variables are shown as one path, with the names that come first.
+    // Paths that differ only in the names of variables are shown as one path, with the names of the first route.
     const shape = route.path.replaceAll(/\{[^}]*\}/g, '{}');
     const path = known.get(shape) ?? route.path;
     known.set(shape, path);

@@ -132,7 +132,10 @@ function simpleValue(schema: JsonSchema): unknown {
   return 'string'.padEnd(minLength, 'x').slice(0, maxLength);
 }
 
-/** Returns a number that a schema allows: the minimum, otherwise the maximum. */
+/**
+ * Returns a number that a schema allows: 0, a number at or near the minimum, or the maximum; undefined if it allows
+ * none of these.
+ */
 function simpleNumber(schema: JsonSchema): number | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf = 1 } = schema;
   const isFit = (value: number): boolean =>

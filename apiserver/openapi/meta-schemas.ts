@@ -2,8 +2,8 @@ import type { OpenApiSchema } from './open-api.ts';
 import { schemaReference } from './open-api.ts';
 
 /**
- * The names of the schemas that all kinds share. They cannot collide with groups, because `meta` and `autoscaling` have
- * no dot.
+ * The names of the schemas that all kinds share. They cannot equal the name of a kind's schema, which begins with the
+ * kind's group: the groups `meta` and `autoscaling` have no kinds.
  */
 export const meta = {
   objectMeta: 'meta.v1.ObjectMeta',

@@ -81,7 +81,7 @@ export class OpenApiDocuments {
     return { title, version: this.#options.version };
   }
 
-  /** Returns the group versions, with endpoints and without them. */
+  /** Returns the group versions: in `groups` with the endpoints of plugins, in `kinds` without them. */
   #parts(): { readonly groups: Groups; readonly kinds: Groups } {
     const surface = this.#options.surface();
     if (this.#known === undefined || !isSameSurface(this.#known.surface, surface)) {

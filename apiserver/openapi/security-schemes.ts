@@ -20,5 +20,5 @@ export const securityDefinitions: Schemes = {
   },
 };
 
-/** The required credentials: a token, or none, for sessions and for servers without authentication. */
+/** The required credentials: none or a token. A request with a session, or to an open server, needs no token. */
 export const security: readonly Readonly<Record<string, readonly string[]>>[] = [{}, { BearerToken: [] }];

@@ -6,7 +6,7 @@ import type { ApiSurface } from './api-surface.ts';
 import type { OpenApiDocument } from './open-api.ts';
 import { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 
-/** The example of the specification, whose schema refers to itself. */
+/** The kind that the specification uses as an example. Its schema refers to itself. */
 @GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
 export class Person extends AbstractExtension {
   @Schema({ requireMode: 'REQUIRED', type: () => PersonSpec }) spec!: PersonSpec;
@@ -20,7 +20,10 @@ export class PersonSpec {
   @Schema({ type: () => Person, nullable: true, description: 'Another person' }) otherPerson?: Person | null;
 }
 
-/** A kind of revision 2.9, with fields on the class. It has the kind and plural of {@link Person}, in another group. */
+/**
+ * A kind whose fields are on the class itself, and not in a `spec`, as in revision 2.9 of the specification. It has the
+ * kind and plural of {@link Person}, in another group.
+ */
 @GVK({ group: 'old-people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons' })
 class FlatPerson extends AbstractExtension {
   @Schema({ type: 'string', maxLength: 100 }) name?: string;
@@ -89,7 +92,7 @@ const token: ModelDescriptor = defineModel({
 
 const all: readonly Model[] = [Person, FlatPerson, machine, machineList, token];
 
-/** Returns descriptors of models of all forms, all of which can be registered. */
+/** Registers models of all forms, and returns their descriptors. */
 export function servedModels(): readonly ModelDescriptor[] {
   const schemes = new SchemeManager({ serviceDomain: 'homeostat.internal' });
   return all.map((model) => schemes.register(model).descriptor);

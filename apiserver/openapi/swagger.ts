@@ -18,8 +18,8 @@ type Json = Readonly<Record<string, unknown>>;
 const unknownKeywords: ReadonlySet<string> = new Set(['nullable', 'anyOf', 'oneOf', 'not', 'deprecated']);
 
 /**
- * Returns the document of all kinds in Swagger 2.0, as JSON, for clients that do not know OpenAPI v3. It has the same
- * names, but less detailed schemas. It takes several steps for each piece.
+ * Returns the document of all kinds in Swagger 2.0, as JSON, for clients that do not know OpenAPI v3. Its schemas have
+ * the same names, but less detail. It takes several steps for each piece.
  */
 export function* swaggerOf(info: DocumentInfo, pieces: readonly DocumentPiece[]): Steps<Buffer> {
   const ids = new OperationIds();

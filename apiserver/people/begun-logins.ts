@@ -14,7 +14,9 @@ export const maxLoginMs: number = 10 * 60_000;
 /** The time for which a key encrypts new logins. */
 const keyPeriodMs = 30 * 24 * 3_600_000;
 
-/** A login that has begun at an issuer. The browser keeps it, encrypted, until the issuer sends it back here. */
+/**
+ * A login that has begun at an issuer. Its encrypted form is in a cookie until the issuer redirects the browser back.
+ */
 export interface KeptLogin {
   /** The name of the provider. */
   readonly provider: string;
@@ -83,7 +85,7 @@ export class BegunLogins {
   }
 
   /**
-   * Returns the key with a name. If another replica has just created the key, it may not be in memory yet, so it is
+   * Returns the key with this name. If another replica has just created the key, it may not be in memory yet, so it is
    * read from the database. This is done only if a key of this name can be in use, so that invented names cause no
    * reads.
    */

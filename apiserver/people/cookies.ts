@@ -15,7 +15,7 @@ interface LoginCookie {
  */
 const securePrefix = '__Host-';
 
-/** Returns the value of a cookie in a Cookie header. Over TLS, only the cookie with the prefix for TLS counts. */
+/** Returns the value of a cookie from a Cookie header. Over TLS, only the cookie with the prefix for TLS counts. */
 export function readCookie(header: string, { name }: LoginCookie, isSecure: boolean): string | undefined {
   const wanted = nameFor(name, isSecure);
   for (const pair of header.split(';')) {
@@ -27,7 +27,7 @@ export function readCookie(header: string, { name }: LoginCookie, isSecure: bool
 
 /**
  * Returns the Set-Cookie header that stores a secret in a browser, where scripts cannot read it. The value '' deletes
- * it.
+ * the cookie.
  */
 export function setCookie(cookie: LoginCookie, value: string, isSecure: boolean): string {
   const { name, sameSite, maxAgeSeconds } = cookie;

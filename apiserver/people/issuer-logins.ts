@@ -26,7 +26,7 @@ export interface WantedLogin {
   readonly next: string;
 }
 
-/** The request of a browser that the issuer has sent back. */
+/** The request of a browser that the issuer has redirected back to this server. */
 export interface Return {
   /** The name of the provider in the path of the request. */
   readonly provider: string;
@@ -56,7 +56,7 @@ export class IssuerLogins {
     return this.#find(name) !== undefined;
   }
 
-  /** True while the settings that began a session are in use. */
+  /** True while a provider still has the settings with which a session began. */
   isInUse(settingsId: string): boolean {
     return this.#parts.providers().some((provider) => provider.settingsId === settingsId);
   }
@@ -75,8 +75,9 @@ export class IssuerLogins {
   }
 
   /**
-   * Finishes a login. Resolves with the secret of a new session. The attempt counts as failed until it succeeds; it
-   * does not count when the issuer cannot be reached, or responds incorrectly. @throws LoginFailure, TooManyLogins
+   * Finishes a login. Resolves with the secret of a new session, and the path that the browser requested before the
+   * login. The attempt counts as failed until it succeeds; it does not count when the issuer cannot be reached, or
+   * responds incorrectly. @throws LoginFailure, TooManyLogins
    */
   async finish(returned: Return): Promise<{ readonly secret: string; readonly next: string }> {
     const { throttle, sessions } = this.#parts;
@@ -128,7 +129,7 @@ export class IssuerLogins {
   }
 }
 
-/** Returns the fields of a user that are stored. */
+/** Returns the fields of a user that a session stores. */
 function infoOf({ username, uid, groups, extra }: UserInfo): UserInfo {
   return { username, groups, ...(uid === undefined ? {} : { uid }), ...(extra === undefined ? {} : { extra }) };
 }

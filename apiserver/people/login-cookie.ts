@@ -9,7 +9,7 @@ export function readLoginCookie(header: string, isSecure: boolean): string | und
   return readCookie(header, login, isSecure);
 }
 
-/** Returns the Set-Cookie header that stores a begun login. The value '' deletes it. */
+/** Returns the Set-Cookie header that stores a begun login. The value '' deletes the cookie. */
 export function loginCookie(sealed: string, isSecure: boolean): string {
   return setCookie(login, sealed, isSecure);
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import type { SharedFailures } from './shared-failures.ts';
 
-/** The error of a login that was refused without a check of the password. */
+/** The error of a login that is refused before its password or token is checked. */
 export class TooManyLogins extends Error {
   override readonly name = 'TooManyLogins';
   readonly retryAfterSeconds: number;
@@ -35,7 +35,7 @@ interface Failures {
   readonly lastMs: number;
 }
 
-/** The keys of the counts of failures: the account, the account at one address, and the address. */
+/** The kinds of counts of failures: for an account, for an account at one address (`home`), and for an address. */
 type Part = 'account' | 'home' | 'address';
 
 /**
@@ -53,7 +53,7 @@ export class LoginThrottle {
     home: new Map(),
     address: new Map(),
   };
-  /** The pairs of an account and an address from which it has logged in, the latest last. */
+  /** The pairs of an account and an address from which the account has logged in. The latest pair is the last. */
   readonly #homes = new Set<string>();
 
   constructor(clock: Clock, shared: SharedFailures) {
@@ -73,8 +73,9 @@ export class LoginThrottle {
   }
 
   /**
-   * Deletes the failures of the account, or only those at its address if these have a separate count. Of the failures
-   * of the address, it deletes only this attempt, since attackers may try other accounts from the same address.
+   * Records that an attempt succeeded. Deletes the failures of the account, or only those of the account at this
+   * address if they have a separate count. Subtracts only this attempt from the failures of the address, since
+   * attackers may try other accounts from the same address.
    */
   succeed(attempt: Attempt): void {
     const { account, address } = attempt;

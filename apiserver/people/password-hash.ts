@@ -29,14 +29,14 @@ export async function hashPassword(password: string): Promise<PasswordHash> {
   return { ...parameters, salt: salt.toString('base64'), key: key.toString('base64') };
 }
 
-/** Resolves with true if the hash is one of this password. */
+/** Resolves with true if this is a hash of the password. */
 export async function verifyPassword(password: string, hash: PasswordHash): Promise<boolean> {
   const expected = Buffer.from(hash.key, 'base64');
   const found = await derive(password, Buffer.from(hash.salt, 'base64'), hash);
   return expected.length === found.length && timingSafeEqual(expected, found);
 }
 
-/** A hash that no password matches, for checks of unknown users: it takes as long as a real one. */
+/** A hash that no password matches. It is used for unknown users, so that their checks take as long as other checks. */
 export const dummyHash: PasswordHash = {
   ...parameters,
   salt: Buffer.alloc(saltBytes).toString('base64'),

@@ -23,13 +23,16 @@ interface StoredPassword {
   readonly hash: PasswordHash;
 }
 
-/** The user of a password check. */
+/** The user who has a password. */
 export interface PasswordOwner {
   readonly name: string;
   readonly uid: string;
 }
 
-/** Returns the problem of a password, without repeating it; undefined when there is none. */
+/**
+ * Returns the reason why a password is not allowed; undefined when it is allowed. The text does not contain the
+ * password.
+ */
 export function problemOfPassword(password: string): string | undefined {
   if (password.length < minCharacters || password.length > maxCharacters)
     return `must have ${minCharacters} to ${maxCharacters} characters`;
@@ -46,7 +49,10 @@ export class Passwords {
     this.#vault = vault;
   }
 
-  /** Returns the salt, which identifies this password of the user; undefined if the user has none. */
+  /**
+   * Returns the id of the user's present password, which is the salt of its hash; undefined if the user has no
+   * password.
+   */
   idOf({ name, uid }: PasswordOwner): string | undefined {
     const stored = this.#find(name);
     return stored?.uid === uid ? stored.hash.salt : undefined;

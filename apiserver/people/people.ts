@@ -22,7 +22,7 @@ import type { TokenLoginsParts } from './token-logins.ts';
 const sweepMs = 60_000;
 
 export interface PeopleParts extends Pick<TokenLoginsParts, 'ofToken'> {
-  /** The kind of users; undefined while it is not served. */
+  /** Returns the kind User; undefined while it is not served. */
   readonly users: () => Resource | undefined;
   readonly vault: Vault;
   readonly clock: Clock;
@@ -46,8 +46,8 @@ interface Person extends PasswordOwner {
 }
 
 /**
- * The people who log in. Their passwords and sessions are in the vault. People with a password are objects of kind
- * User.
+ * The people who log in. Their passwords and sessions are in the vault. People with a password have an object of the
+ * kind User.
  */
 export class People {
   readonly #parts: PeopleParts;
@@ -55,7 +55,7 @@ export class People {
   readonly #sessions: Sessions;
   readonly #failures: SharedFailures;
   readonly #throttle: LoginThrottle;
-  /** The logins at external issuers, for whose users there are no objects here. */
+  /** The logins at external issuers. The users who log in there have no User object. */
   readonly issuers: IssuerLogins;
   /** Logins with bearer tokens. */
   readonly tokens: TokenLogins;
@@ -78,8 +78,8 @@ export class People {
   }
 
   /**
-   * Resolves with the secret of a new session; undefined when the password is wrong or there is no such user. @throws
-   * TooManyLogins
+   * Resolves with the secret of a new session; undefined when the password is wrong, or no enabled user has this name.
+   * @throws TooManyLogins
    */
   async logIn({ user, password, address }: Login): Promise<string | undefined> {
     const attempt = { account: user, address };

@@ -3,7 +3,7 @@ import { maxSessionMs } from './sessions.ts';
 
 const session = { name: 'homeostat-session', sameSite: 'Strict', maxAgeSeconds: maxSessionMs / 1000 } as const;
 
-/** Returns the secret of a session in a Cookie header. Over TLS, only the cookie with the prefix for TLS counts. */
+/** Returns the secret of a session from a Cookie header. Over TLS, only the cookie with the prefix for TLS counts. */
 export function readSessionCookie(header: string, isSecure: boolean): string | undefined {
   return readCookie(header, session, isSecure);
 }

@@ -45,7 +45,7 @@ interface OwnerByPassword {
 
 interface OwnerByIssuer {
   readonly user: string;
-  /** The settings of the issuer that named the user. */
+  /** The id of the settings of the issuer that named the user. */
   readonly settingsId: string;
   /** The user whom the issuer named. */
   readonly info: UserInfo;
@@ -102,8 +102,8 @@ export class Sessions {
   }
 
   /**
-   * Returns the session of a secret, from memory; undefined when there is none, or it has ended. Stores the time of its
-   * use.
+   * Returns the session of a secret, from memory; undefined when there is none, or it has ended. Stores the time of
+   * this use, at most once in five minutes.
    */
   find(secret: string): Session | undefined {
     if (!secretForm.test(secret)) return undefined;
@@ -132,14 +132,20 @@ export class Sessions {
     await this.#delete(hashOf(secret));
   }
 
-  /** Returns the users of open sessions, with the addresses from which they logged in, in the order of the logins. */
+  /**
+   * Returns the users of open sessions that began with a password, with the addresses from which they logged in, in the
+   * order of the logins.
+   */
   homes(): readonly Home[] {
     const open = this.#all().filter(({ hash, session }) => !this.#isOver(hash, session));
     open.sort((a, b) => a.session.startedMs - b.session.startedMs);
     return open.flatMap(({ session }) => homeOf(session) ?? []);
   }
 
-  /** Calls the listener for each session that begins, on any replica. Returns a function that unsubscribes. */
+  /**
+   * Calls the listener for each session that begins with a password, on any replica. Returns a function that
+   * unsubscribes.
+   */
   onHome(listener: (home: Home) => void): () => void {
     return this.#parts.vault.onChange((name) => {
       if (!name.startsWith(prefix)) return;

@@ -47,9 +47,9 @@ export interface SharedFailuresParts {
 
 /**
  * The failed logins of all replicas. They are kept over a restart, and other replicas receive them a second later.
- * Clients without credentials cause them, so their cost is limited to eight small writes a second, and 10,240 keys.
- * Keys with few failures are dropped first, so that many keys cannot displace a key that fails often. Failures for
- * names without a user also count, so that the server does not reveal which names have a user.
+ * Clients without credentials can cause failures, so their cost is limited to eight small writes a second, and 10,240
+ * keys. Keys with few failures are dropped first, so that many keys cannot displace a key that fails often. Failures
+ * for names without a user also count, so that the server does not reveal which names have a user.
  */
 export class SharedFailures {
   readonly #parts: SharedFailuresParts;

@@ -18,7 +18,7 @@ export interface ExpressionWarning {
 }
 
 interface CheckedKind {
-  /** The name in messages, such as `apps/v1, Kind=Deployment`. */
+  /** The name of the kind in messages, such as `apps/v1, Kind=Deployment`. */
   readonly text: string;
   readonly schema: JsonSchema;
   readonly components: Readonly<Record<string, JsonSchema>>;

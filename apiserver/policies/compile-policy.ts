@@ -25,7 +25,10 @@ export interface CompiledPolicy {
   readonly variables: readonly Compiled<{ readonly name: string }>[];
   readonly validations: readonly CompiledValidation[];
   readonly annotations: readonly Compiled<NonNullable<AdmissionPolicy['spec']['auditAnnotations']>[number]>[];
-  /** The mistakes. A policy with a mistake is not in effect. */
+  /**
+   * The mistakes. A policy with a mistake is not evaluated: it does not allow any write to which it applies, or, with
+   * `failurePolicy: Ignore`, it allows all.
+   */
   readonly problems: readonly FieldViolation[];
   /** The same mistakes: for each, the field, and only the message of the compiler. */
   readonly mistakes: readonly ExpressionMistake[];

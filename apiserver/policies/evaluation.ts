@@ -18,18 +18,21 @@ export function isError(outcome: EvaluationOutcome): outcome is { readonly error
   return 'error' in outcome;
 }
 
-/** The cost that all expressions of one policy may have together, for one binding and one write. */
+/**
+ * The cost that all expressions of one policy may have together, for one write with one binding and one parameter
+ * object.
+ */
 export class Budget {
   left: number;
   readonly #pause: (cost: number) => Promise<void> | undefined;
 
-  /** Creates a budget. `pause` is called with the cost of each expression, and lets other requests run. */
+  /** Creates a budget. `pause` is called with the cost of each expression, and may let other requests run. */
   constructor(limit: number, pause: (cost: number) => Promise<void> | undefined) {
     this.left = limit;
     this.#pause = pause;
   }
 
-  /** Evaluates an expression, and then lets other requests run. The result is an error once the budget is used up. */
+  /** Evaluates an expression, and then calls `pause`. The result is an error once the budget is used up. */
   async evaluate(expression: CelExpression, values: EvaluationValues): Promise<EvaluationOutcome> {
     const before = this.left;
     const outcome = this.evaluateNow(expression, values);

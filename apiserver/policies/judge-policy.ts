@@ -10,7 +10,10 @@ const maxAnnotation = 10 * 1024;
 export interface PolicyDecision {
   readonly message: string;
   readonly reason: string;
-  /** The index of the validation that decided; undefined for an error before the validations. */
+  /**
+   * The index of the validation that does not allow the write; 0 for an error of the policy or of its conditions;
+   * undefined for an error of an audit annotation, or of the binding.
+   */
   readonly index: number | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface ListedBinding extends Matching {
   readonly binding: AdmissionPolicyBinding;
 }
 
-/** The policies and their bindings, by their names. */
+/** The policies and their bindings, sorted by name. */
 export class PolicyList {
   readonly #policies: () => Resource | undefined;
   readonly #bindings: () => Resource | undefined;

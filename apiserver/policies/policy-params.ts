@@ -7,7 +7,7 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** The maximum number of objects that a selector of parameters may select for one evaluation of a policy. */
+/** The maximum number of parameter objects of a binding. Further objects that its selector matches are ignored. */
 const maxParams = 100;
 
 export interface ParamsAsked {

@@ -18,7 +18,7 @@ import type { ListedBinding, ListedPolicy, Matching, PolicyList } from './policy
 import { paramsOf } from './policy-params.ts';
 import { readNamespace, readRequest } from './policy-scope.ts';
 
-/** The maximum cost of the expressions of one policy, with one binding, for one write. */
+/** The maximum cost of all expressions of one policy, for one write with one binding and one parameter object. */
 const objectLimit = 10_000_000;
 
 /** The cost of evaluations after which other requests run. Evaluations of this cost take about 5 ms. */
@@ -88,7 +88,7 @@ export class PolicyReview {
     const { name } = binding.binding.metadata;
     const { validationActions = [] } = binding.binding.spec;
     const { message, index } = decision;
-    // A policy that cannot be evaluated denies the write, whatever actions the binding has.
+    // An error of an audit annotation, or of the binding itself, denies the write, whatever actions the binding has.
     if (index === undefined || validationActions.includes('Deny'))
       into.denials.push({ policy, binding: name, decision });
     if (index === undefined) return;

@@ -1,6 +1,6 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-/** Returns the 400 for a body that is not the expected message. */
+/** Returns the error (400) for a body that does not encode the expected message. */
 export function malformed(why: string): ApiError {
   return new ApiError('BadRequest', `the body is not valid Kubernetes protobuf: ${why}`);
 }

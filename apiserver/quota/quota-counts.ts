@@ -32,7 +32,8 @@ export function countKey({ group, plural }: Pick<ModelDescriptor, 'group' | 'plu
 }
 
 /**
- * Prepares the index by which the objects of a kind are counted in each namespace. Returns undefined when it is ready.
+ * Prepares the index by which the objects of a kind are counted in each namespace. Returns undefined when the index is
+ * ready.
  */
 export function prepareCount({ storage }: Resource): Promise<void> | undefined {
   return storage.cache.index('metadata.namespace')?.prepareCondition({ absent: false, order: false });

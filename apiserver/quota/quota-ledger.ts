@@ -15,7 +15,7 @@ export interface QuotaLedgerParts {
   /** The id of this process, which differs from the ids of all others. */
   readonly id: string;
   readonly clock: Clock;
-  /** Returns a random number from 0 to below 1, with a uniform distribution. */
+  /** Returns a random number of at least 0 and less than 1, with a uniform distribution. */
   readonly random: () => number;
   /** Records in the quota's status that the process with this id counts for the quota. */
   readonly takeOver: (quota: ApiObject, id: string) => Promise<void>;
@@ -43,7 +43,10 @@ export class QuotaLedger {
    */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
-  /** For each quota, by its uid: how often this process has taken over the quota since it last counted a creation. */
+  /**
+   * For each quota, by its uid: how often this process has waited to take over the quota since it last allowed or
+   * refused a creation.
+   */
   readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {
@@ -79,7 +82,7 @@ export class QuotaLedger {
         ({ hard }) => used + (underWay?.count ?? 0) >= (hard.get(countKey(resource.model)) ?? 0),
       );
       if (full === undefined) return this.#hold(place, counting, this.#claimsOf(quotas, counting));
-      // While creations run, this one waits: if one of them fails, the quota has room again.
+      // While other creations run, this creation waits: if one of the others fails, the quota has room again.
       if (underWay === undefined) {
         this.#decided(counting);
         throw exceeded(resource, object, { quota: full, used });
@@ -147,8 +150,8 @@ export class QuotaLedger {
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
     const { takeOver, id } = this.#parts;
-    // If another process counts for this quota, it gets time to finish its running creations. After a takeover, that
-    // process would have to repeat them.
+    // If another process counts for this quota, this process waits, so that the other one can finish its running
+    // creations. After a takeover, the other process would have to repeat them.
     if (object.status?.counter !== undefined) {
       const uid = object.metadata.uid ?? '';
       const turns = this.#turns.get(uid) ?? 0;

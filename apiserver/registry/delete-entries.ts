@@ -17,8 +17,8 @@ export interface DeleteEntriesParts {
 
 /**
  * Deletes objects of one kind, `atOnce` at a time. An object that is already gone is not a failure, and a refused
- * deletion does not stop the others. Rejects with the first failure after all deletions, but immediately with a
- * ServiceUnavailable.
+ * deletion does not stop the others. Rejects with the first failure after all deletions. A ServiceUnavailable error
+ * makes it reject immediately.
  */
 export async function deleteEntries(
   registry: Registry,

@@ -20,7 +20,7 @@ export interface VerifiedToken {
 
 /** An issuer of tokens: this server, for service accounts, or an external identity provider. */
 export interface JwtIssuer {
-  /** The claim `iss` of its tokens. */
+  /** The claim `iss` in the tokens of this issuer. */
   readonly name: string;
   /** Resolves with undefined for a token that is not valid. Never rejects. */
   verify(token: SentToken): Promise<VerifiedToken | undefined>;
@@ -28,7 +28,7 @@ export interface JwtIssuer {
 
 const maxVerified = 10_000;
 
-/** The start of every JSON object in base64, if its first name begins directly after the brace. */
+/** The first three characters of a JWT, if the JSON of its header begins with `{"` and a letter. */
 const beginning = 'eyJ';
 
 /**
@@ -56,7 +56,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
   }
 
   ofTokenFor({ text, key }: BearerToken, audience?: string): Found {
-    // A token that does not begin like a JWT is skipped. Most tokens of other kinds begin differently.
+    // Most tokens that are not JWTs have another beginning, so they need no lookup.
     if (!text.startsWith(beginning)) return undefined;
     const known = this.#verified.get(key);
     if (known === undefined) return this.#verify(text, { key, audience });

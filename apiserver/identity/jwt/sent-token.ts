@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { JWTPayload } from 'jose';
 
-/** The maximum length of a token, because all headers of a request together may have 16 KiB. */
+/** The maximum length of a token. It is the limit for all headers of a request together, 16 KiB. */
 const maxLength = 16_384;
 
 /** Matches a signed token in compact form. */

@@ -12,7 +12,7 @@ export interface ClaimMapping {
 
 /** The settings with which people log in at an issuer with a browser. This server is a client of the issuer. */
 export interface LoginConfig {
-  /** The name of the issuer in the paths of the login. */
+  /** The name of the issuer in the URL paths of the login. */
   readonly name: string;
   /** The name that the login page shows. */
   readonly displayName: string;
@@ -98,7 +98,7 @@ function readIssuer(item: SettingsFields, path: string): IssuerConfig {
   };
 }
 
-/** Matches a valid name. It is a part of a path, which people register at the issuer. */
+/** Matches a valid name of a login. The name is a part of the redirect URI that is registered at the issuer. */
 const nameForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** Matches a scope token of RFC 6749, 3.3. */
@@ -135,7 +135,7 @@ function readMapping(mapping: SettingsFields): ClaimMapping {
   mapping.withKeys(['claim', 'prefix']);
   const claim = mapping.text('claim');
   if (claim === '') throw mapping.mistake('claim', 'must not be empty');
-  // As in Kubernetes, the file must say explicitly that there is no prefix.
+  // As in Kubernetes, the prefix is required: the file must set it to '' if there is no prefix.
   return { claim, prefix: mapping.text('prefix') };
 }
 

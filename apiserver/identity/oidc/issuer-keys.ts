@@ -24,7 +24,9 @@ export interface IssuerKeysParts {
   readonly logger: Logger;
 }
 
-/** The discovery document of an issuer (OpenID Connect Discovery 1.0, 3), whose issuer and keys have been checked. */
+/**
+ * The discovery document of an issuer (OpenID Connect Discovery 1.0, 3). Its `issuer` and `jwks_uri` have been checked.
+ */
 export type IssuerMetadata = Readonly<Record<string, unknown>> & { readonly issuer: string };
 
 /**

@@ -134,8 +134,8 @@ export class IssuerLogin implements LoginProvider {
   }
 
   /**
-   * Converts an error to a LoginFailure. Errors of openid-client may quote the request, with its secrets, so only texts
-   * that are known to be constant are kept.
+   * Converts an error to a LoginFailure. Errors of openid-client may quote the request, with its secrets, so the
+   * LoginFailure has only texts that are known to be constant.
    */
   #failureOf(error: unknown): LoginFailure {
     if (error instanceof client.AuthorizationResponseError)

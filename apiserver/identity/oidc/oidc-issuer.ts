@@ -16,8 +16,8 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256
 const skewSeconds = 10;
 
 /**
- * The prefix of names that only this server assigns. Without this rule, an external issuer could make a user a member
- * of `system:masters`.
+ * The prefix of names that external issuers may not assign. Otherwise, an issuer could make a user a member of
+ * `system:masters`.
  */
 const reserved = 'system:';
 
@@ -55,8 +55,8 @@ export class OidcIssuer implements JwtIssuer {
     const user = { ...found, isValid: () => expiresMs > clock.now() && isKnown() };
     return {
       expiresMs,
-      // There is no user for other audiences, whose services verify tokens at the issuer. A token whose key the issuer
-      // has withdrawn is invalid.
+      // The token is valid only for this server: other services verify tokens at the issuer themselves. A token whose
+      // key the issuer has withdrawn is invalid.
       userFor: (audience) => (audience === undefined && isKnown() ? user : undefined),
     };
   }
@@ -125,7 +125,7 @@ function userOf(payload: JWTPayload, config: IssuerConfig): UserInfo | undefined
 function usernameOf(payload: JWTPayload, { claim, prefix }: ClaimMapping): string | undefined {
   const name = claimOf(payload, claim);
   if (typeof name !== 'string' || name === '') return undefined;
-  // As in Kubernetes, an unconfirmed address is not the name of a user.
+  // As in Kubernetes, an email address that is not verified cannot be the name of a user.
   if (claim === 'email' && (claimOf(payload, 'email_verified') ?? true) !== true) return undefined;
   const username = prefix + name;
   return username.startsWith(reserved) || !isVisibleName(username) ? undefined : username;

@@ -8,7 +8,7 @@ import type { TokenOwner } from './token-file.ts';
 /** A user whose token is in the list. */
 interface Listed {
   readonly owner: TokenOwner;
-  /** The user, as the same object for all its requests. */
+  /** The user. All requests with this token get the same object. */
   readonly user: UserInfo;
 }
 
@@ -19,8 +19,8 @@ interface Listed {
 export class ListedTokens implements TokenAuthenticator {
   #listed: ReadonlyMap<number, readonly Listed[]>;
   /**
-   * A cache of the tokens that were found in this list. All requests of a connection have the same token object, so it
-   * is looked up only once.
+   * A cache of the tokens that were found in this list. All requests of a connection have the same token object, so the
+   * list is searched only once for each connection.
    */
   #found = new WeakMap<BearerToken, UserInfo>();
 

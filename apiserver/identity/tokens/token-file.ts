@@ -40,7 +40,10 @@ function readOwner(item: SettingsFields): TokenOwner {
   return { digest: Buffer.from(sha256, 'hex'), user };
 }
 
-/** Checks a name, and returns it. Control characters are refused, because names appear in headers and in logs. */
+/**
+ * Checks a name, and returns it. Control characters and invisible characters are refused, because names appear in
+ * headers and in logs.
+ */
 function nameIn(item: SettingsFields, field: string, name: string): string {
   if (name.length > 0 && name.length <= 256 && !/\p{C}/u.test(name)) return name;
   throw item.mistake(field, 'must have 1 to 256 characters, without control characters');

@@ -94,7 +94,7 @@ export class RowBuckets {
     if (size === 1) this.#drop(bucket);
   }
 
-  /** Updates the copy of the last item of a bucket: its row, and its value, which is `value`. */
+  /** Updates the separate copy of a bucket's last item. `value` is the value of this item. */
   note(bucket: number, value: string): void {
     this.lastValues[bucket] = value;
     this.lastRows[bucket] = this.row(bucket, this.sizeOf(bucket) - 1);

@@ -14,15 +14,15 @@ const sortedTogether = 256;
 const takenTogether = 32;
 
 /**
- * Items that wait to be placed in an index. It takes less time to place items in their order than in the order in
- * which they came. To place very many in one turn of the event loop would delay all requests: 1,024 items in each of three
- * indexes of 200,000 objects took 46 ms.
+ * Items that wait to be placed in an index. It takes less time to place items in their order than in the order in which
+ * they were added. To place very many in one turn of the event loop would delay all requests: 1,024 items in each of
+ * three indexes of 200,000 objects took 46 ms.
  */
 export class WaitingItems {
   readonly #sort: (items: Item[]) => void;
-  /** The items that came last, in no order. */
+  /** The items that were added last, in no particular order. */
   #fresh: Item[] = [];
-  /** Earlier items, in descending order: the next one to be taken is the last. */
+  /** Earlier items, in descending order, so that the next items to place are at the end. */
   #sorted: Item[] = [];
 
   /** `sort` sorts a list in the order of the index. */

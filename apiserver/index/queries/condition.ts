@@ -23,8 +23,8 @@ export interface Condition {
   /** False: an object meets the condition if one of its values passes the test. True: if none of them passes. */
   readonly negated: boolean;
   /**
-   * True when no object has more than one value that passes the test. Then the number of items that pass is the number
-   * of objects that have such a value.
+   * True when the {@link Candidates} for the test contain each object at most once. Then their number is the number of
+   * objects with a value that passes.
    */
   readonly onePerObject: boolean;
 }
@@ -101,7 +101,7 @@ function hasListed(listed: ReadonlySet<string>, values: readonly string[]): bool
   return false;
 }
 
-/** Returns the position of the first value that is not less than this one. */
+/** Returns the position of the first of `values` that is not less than `value`. */
 function placeOf(value: string, values: readonly string[]): number {
   let low = 0;
   let high = values.length;

@@ -77,8 +77,8 @@ function notValid(why: string, cause?: unknown): ApiError {
   return new ApiError('BadRequest', `continue key is not valid: ${why}`, { cause });
 }
 
-// A hash protects against mistakes of clients, not against forgery. A forged token gives no access that the query
-// itself does not give.
+// A hash protects against mistakes of clients, not against forgery. A forged token gives access only to what the query
+// itself selects.
 function fingerprint(query: Query): string {
   return createHash('sha256').update(query.canonical).digest('base64url').slice(0, 16);
 }

@@ -56,11 +56,11 @@ export class History {
   }
 
   /**
-   * Returns the page of a query at a revision; for a revision after the last change, the current page. A long selection
-   * runs in several turns of the event loop. For a revision that is no longer current, the first call visits all
-   * matches, and keeps a snapshot of them. While the snapshot is kept, each later call takes time in proportion to the
-   * length of its page. Throws, or rejects with, ApiError Expired when the feed no longer has all changes since the
-   * revision.
+   * Returns the page of a query at a revision. For the revision of the last change, and for later ones, this is the
+   * current page. A long selection runs in several turns of the event loop. For a revision that is no longer current,
+   * the first call visits all matches, and keeps a snapshot of them. While the snapshot is kept, each later call takes
+   * time in proportion to the length of its page. Throws, or rejects with, ApiError Expired when the feed no longer has
+   * all changes since the revision.
    */
   selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
     if (this.#known(query, revision) !== undefined) return this.selectAt(query, revision, page);

@@ -11,11 +11,11 @@ import type { SortedIndex } from '../sorted-index.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
 export interface Walk {
-  /** The number of positions to skip, which takes O(log n). */
+  /** The number of positions to skip. With one sort key, skipping takes O(log n). */
   readonly from: number;
   /**
-   * A function that is called once for every visited entry, before it is sorted. If it returns false, the entry is
-   * skipped.
+   * A function that is called for every visited entry, before entries are sorted. If it returns false, the walk leaves
+   * out the entry.
    */
   readonly accepts: (entry: Entry) => boolean;
   /** A function that is called with the accepted entries in order. If it returns false, the walk ends. */

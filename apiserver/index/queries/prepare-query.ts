@@ -10,7 +10,7 @@ const preparedAtOnce = 2_000;
 
 /**
  * Builds the indexes that a query of a large kind needs, in many turns of the event loop. Resolves when the query can
- * run without building an index. Returns undefined when it already can, or when the kind is small.
+ * run without building an index. Returns undefined when these indexes are already built, or when the kind is small.
  */
 export function prepareQuery(cache: KindCache, query: Query): Promise<void> | undefined {
   if (cache.size <= preparedAtOnce) return undefined;

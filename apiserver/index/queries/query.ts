@@ -51,8 +51,8 @@ const shortNames: ReadonlyMap<string, string> = new Map([
 const newestFirst: readonly SortRequest[] = [{ field: 'metadata.creationTimestamp', direction: 'desc' }];
 
 /**
- * Throws ApiError BadRequest for a field without an index; the message names the field and lists the indexed fields.
- * Throws the same error for a literal that is not valid for the index.
+ * Compiles a query for a cache. Throws ApiError BadRequest for a field without an index, with a message that names the
+ * field and lists the indexed fields, and for a literal that is not valid for the index.
  */
 export function compileQuery(cache: KindCache, options: QueryOptions): Query {
   const { labelSelector = [], fieldSelector = [], namespace, sort = [] } = options;

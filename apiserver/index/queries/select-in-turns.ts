@@ -49,7 +49,9 @@ export function selectInTurns(
   return isLong(planned, page) ? selectLong(cache, query, page) : selectPlanned(planned, page);
 }
 
-/** True when a selection is short even if it visits all objects. Then it needs no plan to know this. */
+/**
+ * True when a selection is short even if it visits all objects. In this case, no plan is needed to estimate its length.
+ */
 function isShortAnyway(cache: KindCache, query: Query): boolean {
   return cache.size * checksOf(query) <= checksAtOnce;
 }
@@ -58,7 +60,7 @@ function isLong(planned: PlannedQuery, page: PageBounds): boolean {
   return visitsOf(planned, page) * checksOf(planned.query) > checksAtOnce;
 }
 
-/** The number of checks of an entry. */
+/** The number of checks that a query makes for each visited entry. */
 function checksOf({ conditions, order }: Query): number {
   return Math.max(1, conditions.length) + (order.length > 1 ? checksPerSort : 0);
 }

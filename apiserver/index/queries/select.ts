@@ -49,7 +49,7 @@ export function planQuery(cache: KindCache, query: Query): PlannedQuery {
   return { cache, query, plan: planOf(cache, query.conditions) };
 }
 
-/** Runs a query, with the indexes that need the fewest visits. */
+/** Runs a query, with the index that has the fewest candidates. */
 export function select(cache: KindCache, query: Query, page: PageBounds = {}): SelectedEntries {
   return selectPlanned(planQuery(cache, query), page);
 }
@@ -67,7 +67,7 @@ export function selectPlanned({ cache, query, plan }: PlannedQuery, page: PageBo
   return walkAndFilter(cache, query, { plan, bounds });
 }
 
-/** The maximum number of entries that {@link selectPlanned} visits. */
+/** Estimates how many entries {@link selectPlanned} visits. */
 export function visitsOf({ cache, query, plan }: PlannedQuery, page: PageBounds): number {
   if (query.isEmpty || plan.total === 0) return 0;
   if (query.conditions.length === 0) return Math.min(cache.size, page.count ?? Number.POSITIVE_INFINITY);

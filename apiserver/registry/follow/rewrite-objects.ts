@@ -29,7 +29,7 @@ export interface RewriteProgress {
 /** The number of objects that are written at the same time. */
 const atOnce = 100;
 
-/** The maximum number of reported problems; further ones would have the same causes. */
+/** The maximum number of reported problems; further ones usually have the same causes. */
 const maxProblems = 10;
 
 /**

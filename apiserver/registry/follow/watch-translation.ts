@@ -16,7 +16,8 @@ export interface Translated {
 export function translate(change: FeedChange, selects: (entry: Entry) => boolean): Translated | undefined {
   const { entry, previous } = change;
   const after = change.type !== 'DELETED' && selects(entry);
-  // A watch that started while the object was still readable may have reported the object to its client.
+  // A previous state that cannot be read counts as selected, because a watch may have reported an earlier, readable
+  // state.
   const before = previous !== undefined && (selects(previous) || isBroken(previous));
   if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry };
   return before ? { type: 'DELETED', entry } : undefined;

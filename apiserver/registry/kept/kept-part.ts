@@ -130,7 +130,10 @@ export class KeptPart {
     return this.#checks[at] === crc32(bytes);
   }
 
-  /** Returns the entry at a position. `bytes` are its object's bytes, for which {@link hasBytes} returned true. */
+  /**
+   * Returns the entry at a position. `bytes` are the bytes of the entry's object, for which {@link hasBytes} returned
+   * true.
+   */
   entryAt(at: number, bytes: Buffer, slabs: Pick<Slabs, 'placeBehind'>): StoredEntry {
     const start = at === 0 ? 0 : inBounds(this.#ends[at - 1]);
     return copyRecord(slabs, bytes, this.#records.subarray(start, inBounds(this.#ends[at])));

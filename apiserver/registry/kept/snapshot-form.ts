@@ -35,7 +35,7 @@ export interface SnapshotFacts {
 
 /** The end of a snapshot, which describes the content before it. */
 export interface SnapshotFooter {
-  /** The nonce that the mark in the database also has, if the snapshot belongs to this database. */
+  /** A random text. The snapshot belongs to the database whose mark has the same nonce. */
   readonly nonce: string;
   readonly fingerprint: string;
   /** The secret with which names are hashed. */
