@@ -34,7 +34,7 @@ import type { Rules } from '../rules/write-request.ts';
 
 export { IndexBuildError };
 
-/** The bytes of changes that are read in one turn of the event loop. A turn takes 10 ms. */
+/** The number of bytes of changes that are converted in one turn of the event loop. A turn takes 10 ms. */
 const bytesPerTurn = 1024 * 1024;
 
 export interface OpenParts {
@@ -188,8 +188,8 @@ function replayOnto(resource: Resource, change: Change): void {
 }
 
 /**
- * Fills the history. If a change cannot be read, the history starts after this change, and a watch from an earlier
- * revision gets a 410.
+ * Fills the history. If changes cannot be read, the history starts after the last of these changes, and a watch from an
+ * earlier revision gets a 410.
  */
 function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: ReadonlyMap<number, FeedChange>): void {
   const restored = changes.map((change) => before.get(change.revision) ?? restore(resource, change));
@@ -234,7 +234,7 @@ function restore(resource: Resource, change: Change): FeedChange {
   const before = change.previous === undefined ? undefined : lenientEntry(resource, { key, ...change.previous });
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
   const entry = present?.revision === revision ? present : lenientEntry(resource, change);
-  // A change of an object that could not be read before counts as its creation.
+  // If the former state of the object cannot be read, the change counts as the creation of the object.
   const isNew = op !== 'delete' && before !== undefined && isBroken(before);
   return feedChange(op, entry, isNew ? undefined : before);
 }
