@@ -22,8 +22,8 @@ export interface AbsentKindsParts {
 
 /**
  * Distinguishes a kind that is not served at the moment (503) from one that does not exist (404). The database has the
- * names of all kinds that were ever served. {@link AbsentKindsParts.awaited} tells whether one of them will be served
- * again.
+ * names of all kinds that were ever served. The functions in {@link AbsentKindsParts.awaited} tell which of these kinds
+ * will be served again.
  */
 export class AbsentKinds {
   readonly #parts: AbsentKindsParts;

@@ -160,7 +160,7 @@ export class HttpListener {
     this.#tls.setSecureContext({ ...secureOptions, key, cert, ...clientOptions(clientAuthorities) });
   }
 
-  /** From now on, responds to each request with 503, and closes its connection. */
+  /** Makes the listener respond to each later request with 503, and close its connection. */
   refuse(): void {
     this.#connections.isStopping = true;
   }

@@ -47,8 +47,8 @@ export interface SnapshotFooter {
   /** Two columns with a number for each row: the position of its record in the block, and the hash of its name. */
   readonly columns: readonly [Piece, Piece];
   /**
-   * For each index and each of its parts: the rows in the order of the part; null for a part that is not built, or that
-   * stores values.
+   * For each part of each index: the piece with the numbers of the rows, in the order of the part. Null for a part that
+   * is not built, or that stores values with its items.
    */
   readonly orders: readonly (readonly (Piece | null)[])[];
   readonly facts: SnapshotFacts;

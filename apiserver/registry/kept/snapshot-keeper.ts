@@ -25,7 +25,7 @@ export interface SnapshotKeeperParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uuid: () => string;
-  /** The name and version of the program. Snapshots of another program are not used. */
+  /** The name and version of the program. Snapshots of another program or version are not used. */
   readonly program: string;
   /** Returns true when the objects of a kind are encrypted. Such a kind has no snapshot. */
   readonly isEncrypted: (kind: StoredKind) => boolean;
@@ -79,7 +79,7 @@ interface Followed {
  */
 export class SnapshotKeeper {
   readonly #parts: SnapshotKeeperParts;
-  /** The kinds by their numbers. */
+  /** The kinds that are served, by their numbers. */
   readonly #followed = new Map<number, Followed>();
   /** The names of the files of all kinds that this process has served. */
   readonly #known = new Set<string>();
@@ -193,7 +193,10 @@ export class SnapshotKeeper {
     }
   }
 
-  /** Writes the file of a kind, and returns its nonce; undefined when the kind can have no snapshot. */
+  /**
+   * Writes the file of a kind, and returns its nonce; undefined for a kind with an index that is a function, which can
+   * have no snapshot.
+   */
   async #write({ cache, kind }: Followed, { kept }: SnapshotState): Promise<string | undefined> {
     const { store, uuid, program } = this.#parts;
     const fingerprint = keptFingerprint(cache, program);

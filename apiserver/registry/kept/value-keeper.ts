@@ -32,7 +32,7 @@ export interface ValueKeeperParts {
   readonly served: () => readonly KeptKind[];
   /** The revision of the last change that memory has. */
   readonly revision: () => number;
-  /** The maximum number of entries of a part. Default {@link maxPartEntries}. */
+  /** The maximum number of entries in one part of the kept records. Default {@link maxPartEntries}. */
   readonly partEntries?: number;
 }
 

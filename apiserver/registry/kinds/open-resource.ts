@@ -60,18 +60,18 @@ export interface OpenParts {
   readonly keeper: ValueKeeper;
   /** Reads and writes snapshots; undefined when there are none. */
   readonly snapshots?: SnapshotKeeper | undefined;
-  /** Returns a number from 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
   /** Called with the indexes whose values differed when they were computed again for the same objects. */
   readonly onVarying: (indexes: readonly string[]) => void;
 }
 
 /**
- * Reads a kind's objects, builds its indexes, and makes the store's unique claims equal to them. Fills the history from
- * the log, so that watches can resume after a restart. Calls `serve` in the turn of the event loop in which memory has
- * the kind's state at the current revision. From then on, the resource receives all changes. Rejects with
- * IndexBuildError when the objects do not fit into memory, when an object cannot be indexed or converted, or when two
- * objects have the same value in a unique index.
+ * Reads a kind's objects, builds its indexes, and makes the claims in the store equal to the values in the unique
+ * indexes. Fills the history from the log, so that watches can resume after a restart. Calls `serve` in the turn of the
+ * event loop in which memory has the kind's state at the current revision. From then on, the resource receives all
+ * changes. Rejects with IndexBuildError when the objects do not fit into memory, when an object cannot be indexed or
+ * converted, or when two objects have the same value in a unique index.
  */
 export async function openResource(
   registration: Registration,

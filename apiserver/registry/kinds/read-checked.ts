@@ -16,7 +16,7 @@ import type { KindReader } from './stored-entry.ts';
 
 export interface CheckedReadParts extends Omit<ReadParts, 'kept'> {
   readonly keeper: ValueKeeper;
-  /** Returns a number from 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
   /** Called with the indexes whose values differed when they were computed a second time. */
   readonly onVarying: (indexes: readonly string[]) => void;

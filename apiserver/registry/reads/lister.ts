@@ -40,7 +40,10 @@ export interface ListRequest extends SelectionRequest {
 /** A parsed selection of the objects of one kind. */
 export interface Selection {
   readonly selects: (entry: Entry) => boolean;
-  /** A text that is equal for selections of the same objects; empty when the selection has all objects. */
+  /**
+   * A text that is the same for selections with the same selectors, namespace and sort terms; empty when all objects
+   * are selected.
+   */
   readonly key: string;
   /**
    * Builds the missing indexes that the selection needs on a large kind, in many turns of the event loop. Returns

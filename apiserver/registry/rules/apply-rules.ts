@@ -92,8 +92,8 @@ export function* proposeApply(
 type Merged = Extract<Applied, { readonly conflicts?: undefined }>;
 
 /**
- * Applies all fields. With `onContested`, contested fields keep their values and are reported; without it, they cause
- * an error. @throws ApiError Conflict
+ * Applies the wanted fields. With `onContested`, contested fields keep their values and are reported; without it, they
+ * cause an error. @throws ApiError Conflict
  */
 function* applyUncontested(
   live: LiveFields,

@@ -56,7 +56,7 @@ export interface RequestedChange {
    * decrypt, and objects that a webhook has not converted yet.
    */
   readonly takesLocked?: boolean;
-  /** The resource in the version of the request, when the change is made in another version. */
+  /** The resource in the version of the request, if the change is made in the storage version instead. */
   readonly requested?: Resource;
 }
 
@@ -321,7 +321,7 @@ export interface KindRules {
   readonly ofCreation: readonly CreationRule[];
 }
 
-/** A change of an object, and what is known before the object is parsed. */
+/** A change of an object, and the data that are known before the object is parsed. */
 interface KnownChange {
   readonly resource: Resource;
   readonly change: RequestedChange;
