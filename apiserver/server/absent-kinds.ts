@@ -16,7 +16,7 @@ export interface AbsentKindsParts {
   readonly store: Pick<Store, 'names'>;
   readonly schemes: Pick<SchemeManager, 'list'>;
   readonly table: Pick<ResourceTable, 'on'>;
-  /** The functions of those parts of the server that may serve a kind again. */
+  /** One function for each part of the server that may serve a kind again. */
   readonly awaited: readonly AwaitedKind[];
 }
 

@@ -104,8 +104,8 @@ export function reviews(
 }
 
 /**
- * Returns a function that returns the conversion of a definition; it returns undefined when no webhook converts the
- * objects of the definition.
+ * Returns a function that returns the conversion of a definition, or undefined when no webhook converts the objects of
+ * the definition.
  */
 export function conversionWebhooks(
   { uuid }: Pick<Settings, 'uuid'>,

@@ -55,7 +55,10 @@ export interface Selection {
    * the event loop.
    */
   entries(): readonly Entry[];
-  /** Returns the entries at the time of the call; takes several turns of the event loop if there are many. */
+  /**
+   * Returns the entries that are selected at the time of the call; takes several turns of the event loop if there are
+   * many.
+   */
   collect(): readonly Entry[] | Promise<readonly Entry[]>;
 }
 

@@ -98,7 +98,7 @@ export class WritePlanner {
     return { uid: this.#parts.uuid(), draw: this.#draw, managedFields: undefined };
   }
 
-  /** Returns the rules of a kind that depend on other objects. */
+  /** Returns the rules by which writes of a kind depend on other objects. */
   rulesOf(resource: Resource): KindRules {
     const known = this.#kinds.get(resource);
     if (known !== undefined) return known;
@@ -315,7 +315,7 @@ export class WritePlanner {
 
 type Next = NextState | undefined;
 
-/** The rules of one kind that depend on other objects. They do not change while the kind is served. */
+/** The rules by which writes of one kind depend on other objects. They do not change while the kind is served. */
 export interface KindRules {
   readonly guards: readonly WriteGuard[];
   readonly ofCreation: readonly CreationRule[];
