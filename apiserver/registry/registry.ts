@@ -264,9 +264,9 @@ export class Registry {
   }
 
   /**
-   * Returns the lock of a write: usually the lock of its object. A write that webhooks review may take half a minute,
-   * so it gets a separate lock. If the object is changed meanwhile, the commit of the reviewed write fails, and this
-   * write is planned again.
+   * Returns the lock of a write: usually the lock of its object. A write that webhooks or policies review may take half
+   * a minute, so it gets a separate lock. If the object is changed meanwhile, the commit of the reviewed write fails,
+   * and this write is planned again.
    */
   #lockFor(resource: Resource, key: string, options: WriteOptions): string {
     const lock = resource.keyPrefix + key;

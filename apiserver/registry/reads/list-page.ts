@@ -56,9 +56,9 @@ export class ListPage {
   }
 
   /**
-   * Throws ApiError Expired when a change after the list's revision has been dropped from the history. Until a change
-   * is dropped, the history keeps the same objects in memory, and counts their bytes. After that, only the list of a
-   * slow client would keep them in memory, and nothing would count them.
+   * Throws ApiError Expired when a change after the list's revision has been dropped from the history. Until such a
+   * change is dropped, the history keeps the same objects in memory, and counts their bytes. After that, only the list
+   * of a slow client would keep them in memory, and nothing would count them.
    */
   checkKept(): void {
     const { resource, revision } = this.#parts;

@@ -172,7 +172,10 @@ function reshaped({ schema }: Rules, draft: ObjectDraft): ObjectDraft {
 
 type OwnMetadata = { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] };
 
-/** Returns the fields of metadata that clients set. Each finalizer is listed once, and their order is kept. */
+/**
+ * Returns the fields of metadata that clients set. Removes repetitions of a finalizer, and keeps the order of the
+ * finalizers.
+ */
 export function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
   const own: Partial<OwnMetadata> = {};
   setAuthorFields(own, given);
