@@ -61,8 +61,8 @@ export class Registry {
   readonly #committer: Committer;
   readonly #locks = new KeyedMutex();
   /**
-   * The number of the latest write that webhooks review. The key of its lock contains this number, so that no other
-   * write has the same lock.
+   * A counter of the writes that webhooks or policies review. The key of the lock of such a write contains the number
+   * of the write, so that no other write has the same lock.
    */
   #reviewed = 0;
 
@@ -143,8 +143,8 @@ export class Registry {
   }
 
   /**
-   * Changes an object; resolves with undefined when it does not exist. Looks for an absent object in memory first,
-   * because the NotFound error of a failed change costs half as much as a creation.
+   * Changes an object; resolves with undefined when it does not exist. Checks in memory first that the object exists,
+   * because a failed change with its NotFound error costs half as much as a creation.
    */
   async #changePresent(resource: Resource, change: RequestedChange): Promise<WriteResult | undefined> {
     if (this.#isSurelyAbsent(resource, change.key)) return undefined;
@@ -264,9 +264,9 @@ export class Registry {
   }
 
   /**
-   * Returns the lock of a write: usually the lock of its object. A write that webhooks review may take half a minute,
-   * so it gets a separate lock. If the object is changed meanwhile, the commit of the reviewed write fails, and this
-   * write is planned again.
+   * Returns the lock of a write: usually the lock of its object. A write that webhooks or policies review may take half
+   * a minute, so it gets a separate lock. If the object is changed meanwhile, the commit of the reviewed write fails,
+   * and this write is planned again.
    */
   #lockFor(resource: Resource, key: string, options: WriteOptions): string {
     const lock = resource.keyPrefix + key;
@@ -348,7 +348,7 @@ export class Registry {
   }
 }
 
-/** Returns the next state of a creation, which is never without effect. */
+/** Returns the next state of a creation. It always exists, because a creation always changes something. */
 function nextOf(next: NextState | undefined): NextState {
   if (next === undefined) throw new Error('a creation has no next state');
   return next;

@@ -61,7 +61,8 @@ const answers = new Map<ModelDescriptor, Answer>([
 ]);
 
 /**
- * Returns the status of a review. @throws ApiError Invalid, which names the field that contradicts the other fields.
+ * Returns the status of a review. @throws ApiError Invalid, which names the wrong or missing field; BadRequest for a
+ * SelfSubjectRulesReview without a namespace.
  */
 export function answerReview(
   model: ModelDescriptor,

@@ -45,7 +45,10 @@ export class DefaultSizes {
     return 1 + sum(given) + sum(added.map(([, child]) => this.ofDefault(child)));
   }
 
-  /** Returns the number of values of a field. If the field is null and has a default, the default is counted. */
+  /**
+   * Returns the number of values of a field. If the default will replace the null in the field, the values of the
+   * default are counted.
+   */
   #ofChild(value: unknown, field: FieldShape | undefined): number {
     const isReplaced =
       value === null && typeof field === 'object' && !field.isNullable && field.defaultValue !== undefined;

@@ -91,8 +91,8 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
 }
 
 /**
- * Adds apiVersion, kind and metadata to a schema without additional properties, so that it does not refuse the fields
- * that every object has.
+ * Adds apiVersion, kind and metadata to a schema with `additionalProperties: false`, so that the schema accepts the
+ * fields that every object has.
  */
 function withEnvelope(schema: JsonSchema): JsonSchema {
   if (schema.additionalProperties !== false) return schema;

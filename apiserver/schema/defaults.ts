@@ -49,7 +49,10 @@ export class DefaultFiller {
     }
   }
 
-  /** Replaces a null by the field's default, or removes it. Returns the new value of the field. */
+  /**
+   * Replaces a null by the field's default, or removes the field if it has no default; keeps the null if the schema
+   * says `nullable`. Returns the new value of the field.
+   */
   #replaceNull(fields: Fields, name: string, shape: Shape): unknown {
     if (shape.isNullable) return null;
     if (shape.defaultValue === undefined) delete fields[name];

@@ -2,7 +2,7 @@ import { inBounds } from '../base/in-bounds.ts';
 /** The characters that repeat the atom before them if they are not escaped. */
 const repeats: ReadonlySet<string> = new Set(['*', '+', '?']);
 
-/** The number of bytes in a class such as `[a-z0-9]` that count as one state. */
+/** The number of characters in the text of a class, such as `[a-z0-9]`, that count as one state. */
 const classBytesPerState = 100;
 
 /**
@@ -16,7 +16,7 @@ export function estimateStates(pattern: string): number {
 
 /** A group in parentheses that is not closed yet. */
 interface Group {
-  /** The number of states of the complete atoms. */
+  /** The number of states of all atoms before the last one. */
   states: number;
   /** The number of states of the last atom, which a repetition multiplies. */
   last: number;

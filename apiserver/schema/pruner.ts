@@ -72,8 +72,8 @@ export class Pruner {
   }
 
   /**
-   * Prunes the items of a list. A list that preserves unknown fields preserves those of its items, but not those of
-   * deeper objects, like `skipPrune` in Kubernetes.
+   * Prunes the items of a list. If the list preserves unknown fields, the unknown fields of its items stay, but the
+   * unknown fields of deeper objects are removed, as with `skipPrune` in Kubernetes.
    */
   #pruneItems(items: readonly unknown[], shape: Shape, keepsUnknown: boolean): void {
     // If the schema does not declare the items of a list, all fields of the items are unknown.

@@ -64,9 +64,9 @@ const envelope: readonly (readonly [string, FieldShape])[] = [
 
 /**
  * Builds the shapes of components. References, allOf, anyOf and oneOf are merged into the schema that contains them, so
- * a field that any of them declares is known. Kubernetes instead requires that the containing schema declares the
- * field, which has the same result. A shape reads the schemas of its fields when it is first used, because most objects
- * need only a small part of a large schema.
+ * a field that any of them declares is known. Kubernetes instead requires that the containing schema declares each such
+ * field, so both know the same fields of a schema that Kubernetes accepts. A shape reads the schemas of its fields when
+ * it is first used, because most objects need only a small part of a large schema.
  */
 export class ShapeBuilder {
   readonly #components: Readonly<Record<string, JsonSchema>>;
@@ -155,7 +155,7 @@ class LazyShape implements Shape {
     this.defaultLength = JSON.stringify(this.defaultValue)?.length ?? 0;
   }
 
-  /** The shapes of the fields and items, which are built when this is first read. */
+  /** The shapes of the fields and items, which are built when this property is first read. */
   get below(): ShapesBelow {
     return (this.#below ??= shapesBelow(this.#sources, this.#builder));
   }

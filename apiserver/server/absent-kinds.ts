@@ -16,14 +16,14 @@ export interface AbsentKindsParts {
   readonly store: Pick<Store, 'names'>;
   readonly schemes: Pick<SchemeManager, 'list'>;
   readonly table: Pick<ResourceTable, 'on'>;
-  /** The functions of those parts of the server that may serve a kind again. */
+  /** One function for each part of the server that may serve a kind again. */
   readonly awaited: readonly AwaitedKind[];
 }
 
 /**
  * Distinguishes a kind that is not served at the moment (503) from one that does not exist (404). The database has the
- * names of all kinds that were ever served. {@link AbsentKindsParts.awaited} tells whether one of them will be served
- * again.
+ * names of all kinds that were ever served. The functions in {@link AbsentKindsParts.awaited} tell which of these kinds
+ * will be served again.
  */
 export class AbsentKinds {
   readonly #parts: AbsentKindsParts;

@@ -278,16 +278,16 @@ function hasCredentials(options: ApiServerOptions): boolean {
 }
 
 /**
- * Returns the maximum number of watches of one client address. A watch uses a connection, so one address must not be
- * able to use all connections for watches.
+ * Returns the default for the maximum number of watches of one client address. A watch uses a connection, so one
+ * address must not be able to use all connections for watches.
  */
 function watchShare(maxConnections: number | undefined): number {
   return maxConnections === undefined ? 5000 : Math.min(5000, Math.ceil(maxConnections / 2));
 }
 
 /**
- * Checks options that depend on each other. @throws TypeError for an invalid token, domain or proxy, and for an open
- * server that other machines can reach
+ * Checks the values of options, and options that depend on each other. @throws TypeError that names the option, for
+ * example for an invalid token, domain or proxy, and for an open server that other machines can reach
  */
 export function checkSettings(settings: Settings): void {
   const { auth, host, token, tls, clientCa, serviceAccountIssuer, serviceDomain, trustedProxies, webhookHosts } =

@@ -146,8 +146,8 @@ export class ApiServer {
   }
 
   /**
-   * Resolves when a registered kind is indexed and served. Rejects with IndexBuildError, which names the index, the
-   * value and the objects.
+   * Resolves when a registered kind is indexed and served. Rejects with IndexBuildError when its indexes cannot be
+   * built: if two objects have the same unique value, the message names the index, the value and the objects.
    */
   async whenReady(gvk: GroupVersionKind): Promise<void> {
     await this.#parts.table.whenReady(gvk);

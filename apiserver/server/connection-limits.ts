@@ -14,7 +14,7 @@ export interface ConnectionTimes {
 }
 
 /**
- * The time limits by default. They are shorter than those of Node, which checks every 30 s and allows 60 s for headers.
+ * The default time limits. They are shorter than those of Node, which checks every 30 s and allows 60 s for headers.
  */
 export const connectionTimes: ConnectionTimes = { headersMs: 10_000, requestMs: 60_000, checkMs: 1000 };
 
@@ -22,8 +22,8 @@ export const connectionTimes: ConnectionTimes = { headersMs: 10_000, requestMs: 
 const leastReserve = 100;
 
 /**
- * Returns the maximum number of connections: seven eighths of the file descriptors of the process; undefined when the
- * system does not report their number.
+ * Returns the default for the maximum number of connections: seven eighths of the file descriptors of the process, or
+ * fewer, so that at least 100 descriptors are left; undefined when the system does not report their number.
  */
 export function defaultMaxConnections(): number | undefined {
   const descriptors = descriptorLimit();

@@ -13,7 +13,10 @@ interface Connection {
   response: ServerResponse | undefined;
   /** The number of the last request on this connection. Requests are numbered over all connections. */
   order: number;
-  /** The client's address, or its network. */
+  /**
+   * The client's IPv4 address, or the /64 network of its IPv6 address; empty for a connection that has no limit by
+   * address.
+   */
   readonly address: string;
   /** True once a request with a valid credential has arrived, and for a connection that has no limit by address. */
   isKnown: boolean;
@@ -63,8 +66,8 @@ export class ConnectionTable {
   isStopping = false;
   readonly #limits: ConnectionLimits;
   /**
-   * The open connections, oldest first, by {@link keyOf}. The socket cannot be the key, because TLS has another socket
-   * than the connection below it.
+   * The open connections, oldest first, by {@link keyOf}. The socket cannot be the key, because with TLS the accepted
+   * socket and the socket of the requests are different objects.
    */
   readonly #open = new Map<string, Connection>();
   /** The connections that have sent no request yet, oldest first. */

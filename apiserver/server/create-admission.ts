@@ -103,7 +103,10 @@ export function reviews(
   };
 }
 
-/** Returns the conversions for definitions whose objects a webhook converts. */
+/**
+ * Returns a function that returns the conversion of a definition, or undefined when no webhook converts the objects of
+ * the definition.
+ */
 export function conversionWebhooks(
   { uuid }: Pick<Settings, 'uuid'>,
   webhooks: Webhooks,

@@ -99,7 +99,8 @@ function commitMetrics(metrics: Metrics): CommitMetrics {
 }
 
 /**
- * Returns the `commit` of a store so that it also counts and measures commits, and reports their results to `health`.
+ * Wraps the `commit` of a store: the returned function also counts and measures commits, and reports their results to
+ * `health`.
  */
 export function measureCommits(
   store: Store,

@@ -22,7 +22,7 @@ import { StalledReaders } from './stalled-readers.ts';
 /**
  * The time for which a connection may be idle between requests. As in Kubernetes, it is longer than the time for which
  * clients and proxies keep connections. The server must not close a connection first, because a request may be on its
- * way. With Node's default of 5 s, a polling client would get a reset.
+ * way. With Node's default of 5 s, a polling client could get a reset of the connection.
  */
 const keepAliveTimeoutMs = 90_000;
 
@@ -160,7 +160,7 @@ export class HttpListener {
     this.#tls.setSecureContext({ ...secureOptions, key, cert, ...clientOptions(clientAuthorities) });
   }
 
-  /** From now on, responds to each request with 503, and closes its connection. */
+  /** Makes the listener respond to each later request with 503, and close its connection. */
   refuse(): void {
     this.#connections.isStopping = true;
   }

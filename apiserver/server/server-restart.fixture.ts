@@ -20,7 +20,9 @@ interface Note {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };
 }
 
-/** Returns the types and object names of the first events of a watch, and then ends the watch. */
+/**
+ * Reads the first events of a watch, ends the watch, and returns the types of the events and the names of the objects.
+ */
 async function watched(url: string, count: number): Promise<string[]> {
   const abort = new AbortController();
   const { body } = await fetch(url, { signal: abort.signal });

@@ -40,15 +40,15 @@ export interface SnapshotFooter {
   readonly fingerprint: string;
   /** The secret with which names are hashed. */
   readonly secret: HashSecret;
-  /** The bytes of all objects and their records. */
+  /** The number of bytes of all objects and their records. */
   readonly size: number;
   /** The blocks of objects and records, which come first in the file, each with the number of its rows. */
   readonly blocks: readonly (Piece & { readonly rows: number })[];
-  /** The two columns of the rows: the position in the block, and the hash of the name. */
+  /** Two columns with a number for each row: the position of its record in the block, and the hash of its name. */
   readonly columns: readonly [Piece, Piece];
   /**
-   * For each index and each of its parts: the rows in the order of the part; null for a part that is not built, or that
-   * stores values.
+   * For each part of each index: the piece with the numbers of the rows, in the order of the part. Null for a part that
+   * is not built, or that stores values with its items.
    */
   readonly orders: readonly (readonly (Piece | null)[])[];
   readonly facts: SnapshotFacts;
@@ -69,7 +69,10 @@ export function packFooter(footer: SnapshotFooter): Buffer {
   return Buffer.concat([text, Buffer.from(end.buffer)]);
 }
 
-/** Returns the length and the checksum of the footer, from the last words of the file. @throws UnusableSnapshot */
+/**
+ * Returns the length and the checksum of the footer, which it reads from the last bytes of the file. @throws
+ * UnusableSnapshot
+ */
 export function footerPiece(end: Uint8Array): Piece {
   const [found, bytes = 0, check = 0] = new Uint32Array(end.slice().buffer);
   if (found !== form) throw new UnusableSnapshot('the snapshot is not complete, or has another format');
@@ -87,8 +90,8 @@ export function unpackFooter(text: Buffer, fileBytes: number): SnapshotFooter {
 }
 
 /**
- * Returns true for a footer. Two fields are enough: the checksum was right, so {@link packFooter} has written the
- * value.
+ * Returns true for a footer. A check of two fields is enough: the checksum of the footer is already known to be right,
+ * so {@link packFooter} has written the value.
  */
 function isFooter(value: unknown): value is SnapshotFooter {
   return typeof value === 'object' && value !== null && 'blocks' in value && 'facts' in value;

@@ -13,7 +13,10 @@ import type { SnapshotFacts } from './snapshot-form.ts';
 import { readContent, readFooter } from './snapshot-reader.ts';
 import { writeSnapshot } from './snapshot-writer.ts';
 
-/** The maximum time for all snapshots of a stop. Kubernetes kills a process 30 s after the signal to stop. */
+/**
+ * The maximum time in which a server writes all snapshots when it stops. Kubernetes kills a process 30 s after the
+ * signal to stop.
+ */
 const longestMs = 15_000;
 
 export interface SnapshotKeeperParts {
@@ -22,7 +25,7 @@ export interface SnapshotKeeperParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uuid: () => string;
-  /** The name and version of the program. Snapshots of another program are not used. */
+  /** The name and version of the program. Snapshots of another program or version are not used. */
   readonly program: string;
   /** Returns true when the objects of a kind are encrypted. Such a kind has no snapshot. */
   readonly isEncrypted: (kind: StoredKind) => boolean;
@@ -48,7 +51,7 @@ export interface SnapshotKind {
 
 /** The state of a kind when its snapshot is written. */
 export interface SnapshotState extends Pick<SnapshotFacts, 'kept'> {
-  /** The revision that memory has. */
+  /** The revision of the last change that memory has. */
   readonly revision: number;
 }
 
@@ -71,18 +74,16 @@ interface Followed {
 
 /**
  * Writes the objects and indexes of kinds into files when a server stops, so that the next start only has to copy them
- * into memory. A file is valid only for the database that has its mark. The changes after the mark are read from the
- * change log.
+ * into memory. A file is valid only if the mark in the database has the nonce of the file. The next start reads the
+ * changes after the revision of the mark from the change log.
  */
 export class SnapshotKeeper {
   readonly #parts: SnapshotKeeperParts;
-  /** The kinds by their numbers. */
+  /** The kinds that are served, by their numbers. */
   readonly #followed = new Map<number, Followed>();
-  /**
-   * The names of all files of the kinds that this process has served, and the names of the files that the next start
-   * can use.
-   */
+  /** The names of the files of all kinds that this process has served. */
   readonly #known = new Set<string>();
+  /** The names of the files that the next start can use. */
   readonly #right = new Set<string>();
   #endMs: number | undefined;
 
@@ -91,8 +92,9 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Reads the snapshot of a kind. Returns undefined when there is no usable one, and logs the reason. Calls `onRead`
-   * with the number of objects of each step. An error of `onRead` ends the read, and is thrown.
+   * Reads the snapshot of a kind. Returns undefined when there is no snapshot, or when the snapshot cannot be used; in
+   * the second case, logs the reason. Calls `onRead` with the number of objects of each step. An error of `onRead` ends
+   * the read, and is thrown.
    */
   async read(
     cache: KindCache,
@@ -121,8 +123,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * From now on, {@link save} writes the kind. `mark` is the mark of the file from which the kind was read; undefined
-   * when it was read from the database.
+   * Makes {@link save} write the kind from now on. `mark` is the mark of the file from which the kind was read;
+   * undefined when it was read from the database.
    */
   follow(cache: KindCache, kind: NumberedKind, mark?: SnapshotMark): void {
     this.#known.add(this.#parts.files.nameOf(kind));
@@ -191,7 +193,10 @@ export class SnapshotKeeper {
     }
   }
 
-  /** Writes the file of a kind, and returns its nonce; undefined when the kind can have no snapshot. */
+  /**
+   * Writes the file of a kind, and returns its nonce; undefined for a kind with an index that is a function, which can
+   * have no snapshot.
+   */
   async #write({ cache, kind }: Followed, { kept }: SnapshotState): Promise<string | undefined> {
     const { store, uuid, program } = this.#parts;
     const fingerprint = keptFingerprint(cache, program);
@@ -210,8 +215,9 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Returns true for a file that must stay: a snapshot that the next start can use; the usable file of a kind that was
-   * not read, because its plugin may be missing only temporarily; and a file that is not a snapshot.
+   * Returns true for a file that must stay: a snapshot that the next start can use; a usable snapshot of a kind that
+   * this process did not serve, because the plugin of the kind may be missing only temporarily; and a file that is not
+   * a snapshot.
    */
   async #isOfUse(name: string): Promise<boolean> {
     if (this.#right.has(name) || this.#known.has(name)) return this.#right.has(name);

@@ -10,10 +10,16 @@ import type { Piece, SnapshotFooter } from './snapshot-form.ts';
 /** The content of a snapshot, in the buffers that the kind's cache then uses. */
 export type SnapshotContent = TableContent & { readonly size: number; readonly orders: readonly IndexOrders[] };
 
-/** The maximum number of bytes of blocks that one call reads. To compute their checksums takes some milliseconds. */
+/**
+ * The maximum size in bytes of a group of blocks that is read at once. To compute the checksums of a group takes some
+ * milliseconds.
+ */
 const readAtOnce = 16 * 1024 * 1024;
 
-/** The number of calls that run at the same time. Meanwhile the main thread computes checksums. */
+/**
+ * The number of groups that are in progress at the same time: one group is read while the main thread computes the
+ * checksums of another.
+ */
 const lanes = 2;
 
 /** Reads and checks the footer of a snapshot. @throws UnusableSnapshot */
@@ -74,7 +80,7 @@ export async function readContent(file: FileHandle, footer: SnapshotFooter, onRo
   return { secret, size, at, hashes, blocks, orders };
 }
 
-/** Splits a list into groups of at most this many bytes. */
+/** Splits a list of pieces into groups of at most {@link readAtOnce} bytes. */
 function groupsOf<Each extends Piece>(pieces: readonly Each[]): readonly (readonly Each[])[] {
   const groups: Each[][] = [];
   let bytes = readAtOnce;

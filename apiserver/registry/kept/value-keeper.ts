@@ -32,7 +32,7 @@ export interface ValueKeeperParts {
   readonly served: () => readonly KeptKind[];
   /** The revision of the last change that memory has. */
   readonly revision: () => number;
-  /** The maximum number of entries of a part. Default {@link maxPartEntries}. */
+  /** The maximum number of entries in one part of the kept records. Default {@link maxPartEntries}. */
   readonly partEntries?: number;
 }
 
@@ -68,8 +68,9 @@ interface State {
 
 /**
  * Saves the records of objects in the store, so that the next start copies the records and does not parse the objects.
- * A record belongs to one revision of an object, and never changes. So new parts are only added, in the background and
- * at a stop. Once more than half of the records belong to former states of objects, all parts are written again.
+ * A record belongs to one revision of an object, and never changes. So the records of changed objects are added to the
+ * store in new parts, in the background and at a stop. Once more than half of the records belong to former states of
+ * objects, all parts are written again.
  */
 export class ValueKeeper {
   readonly #parts: ValueKeeperParts;
@@ -114,8 +115,8 @@ export class ValueKeeper {
   }
 
   /**
-   * Begins to read a kind into a cache. Returns undefined when no records can be kept: when there is no store, or an
-   * index is a function. Changes of the kind are saved after {@link finish}.
+   * Returns the reader of the kept records of a kind that is read into a cache. Returns undefined when no records can
+   * be kept: when there is no store, or an index is a function. Changes of the kind are saved after {@link finish}.
    */
   read(cache: KindCache, kindNumber: number): KeptReader | undefined {
     const { store, logger } = this.#parts;

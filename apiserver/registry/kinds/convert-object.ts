@@ -11,7 +11,7 @@ import { isEmpty } from '../rules/write-rules.ts';
 /** A conversion as a model declares it; undefined when only apiVersion changes. */
 export type Convert = ((object: ApiObject) => unknown) | undefined;
 
-/** The fields that a conversion must not change. It may leave them out. */
+/** The fields that a conversion must not change, but may leave out. */
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 /**

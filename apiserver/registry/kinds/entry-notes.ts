@@ -10,7 +10,7 @@ import { withRevision } from '../object/object-codec.ts';
 /** The length in bytes of the fingerprint, which comes before the record. */
 const markBytes = 32;
 
-/** The size of a block of memory, which many notes share. */
+/** The size in bytes of a block of memory, which many notes share. */
 const blockBytes = 64 * 1024;
 
 const noBytes = Buffer.alloc(0);

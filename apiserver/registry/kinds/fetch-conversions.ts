@@ -3,12 +3,16 @@ import type { Row } from '../../store/store.ts';
 import { PendingConversion } from './pending-conversion.ts';
 import type { KindReader } from './stored-entry.ts';
 
-/** The bytes of rows that are examined in one turn of the event loop, which takes a few milliseconds. */
+/**
+ * The number of bytes of unconverted rows that are collected in one turn of the event loop. A turn takes a few
+ * milliseconds.
+ */
 const bytesPerTurn = 512 * 1024;
 
 /**
  * Fetches the conversions of the stored objects of a kind, so that the objects can then be read synchronously. A row in
- * the storage version costs only a comparison. @throws ApiError InternalError when a webhook does not convert them
+ * the storage version costs only a comparison. @throws ApiError InternalError when the webhook does not convert the
+ * objects
  */
 export async function fetchConversions(
   { convertStored }: Pick<KindReader, 'convertStored'>,

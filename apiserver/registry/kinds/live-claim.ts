@@ -30,7 +30,10 @@ export interface CreationRule {
   claimOf(resource: Resource, object: ApiObject): RequiredClaim;
 }
 
-/** One claim for each state of an object, because stores compare the claims of a batch by identity. */
+/**
+ * The claims of namespaces and definitions, by their entries. A claim is reused, because stores compare the claims of a
+ * batch by identity.
+ */
 const claims = new WeakMap<Entry, RequiredClaim>();
 
 /** Returns the claim of a namespace or definition that the creations in it require. */

@@ -24,14 +24,14 @@ const countedObjects = 1.25;
 /** The number of names that are looked up to check a snapshot before it is used. */
 const searchedNames = 100;
 
-/** The bytes of changes that are applied in one turn of the event loop. */
+/** The number of bytes of changes that are applied in one turn of the event loop. */
 const bytesPerTurn = 128 * 1024;
 
 export interface LoadParts extends CheckedReadParts {
   readonly snapshots?: SnapshotKeeper | undefined;
-  /** The revision of memory when the kind began to open. */
+  /** The revision that memory had when the opening of the kind began. */
   readonly current: number;
-  /** All known changes of the kind up to {@link current}. */
+  /** All changes of the kind up to {@link current} that memory has. */
   readonly changes: readonly Change[];
 }
 
@@ -125,8 +125,9 @@ async function whenItFits<Result>(
 }
 
 /**
- * Applies changes in their order, in several turns of the event loop. Returns false when a start without a snapshot
- * could not read one of the changed objects.
+ * Applies changes in their order, in several turns of the event loop. Returns false when one of the changed objects
+ * cannot be indexed or converted. The snapshot is then not used: the kind is read from the database, which fetches
+ * missing conversions and reports other errors.
  */
 async function areApplied(reader: KindReader, changes: readonly Change[]): Promise<boolean> {
   let bytes = 0;

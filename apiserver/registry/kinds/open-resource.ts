@@ -34,7 +34,7 @@ import type { Rules } from '../rules/write-request.ts';
 
 export { IndexBuildError };
 
-/** The bytes of changes that are read in one turn of the event loop. A turn takes 10 ms. */
+/** The number of bytes of changes that are converted in one turn of the event loop. A turn takes 10 ms. */
 const bytesPerTurn = 1024 * 1024;
 
 export interface OpenParts {
@@ -60,18 +60,18 @@ export interface OpenParts {
   readonly keeper: ValueKeeper;
   /** Reads and writes snapshots; undefined when there are none. */
   readonly snapshots?: SnapshotKeeper | undefined;
-  /** Returns a number from 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
   /** Called with the indexes whose values differed when they were computed again for the same objects. */
   readonly onVarying: (indexes: readonly string[]) => void;
 }
 
 /**
- * Reads a kind's objects, builds its indexes, and makes the store's unique claims equal to them. Fills the history from
- * the log, so that watches can resume after a restart. Calls `serve` in the turn of the event loop in which memory has
- * the kind's state at the current revision. From then on, the resource receives all changes. Rejects with
- * IndexBuildError when the objects do not fit into memory, when an object cannot be indexed or converted, or when two
- * objects have the same value in a unique index.
+ * Reads a kind's objects, builds its indexes, and makes the claims in the store equal to the values in the unique
+ * indexes. Fills the history from the log, so that watches can resume after a restart. Calls `serve` in the turn of the
+ * event loop in which memory has the kind's state at the current revision. From then on, the resource receives all
+ * changes. Rejects with IndexBuildError when the objects do not fit into memory, when an object cannot be indexed or
+ * converted, or when two objects have the same value in a unique index.
  */
 export async function openResource(
   registration: Registration,
@@ -188,8 +188,8 @@ function replayOnto(resource: Resource, change: Change): void {
 }
 
 /**
- * Fills the history. If a change cannot be read, the history starts after this change, and a watch from an earlier
- * revision gets a 410.
+ * Fills the history. If changes cannot be read, the history starts after the last of these changes, and a watch from an
+ * earlier revision gets a 410.
  */
 function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: ReadonlyMap<number, FeedChange>): void {
   const restored = changes.map((change) => before.get(change.revision) ?? restore(resource, change));
@@ -234,7 +234,7 @@ function restore(resource: Resource, change: Change): FeedChange {
   const before = change.previous === undefined ? undefined : lenientEntry(resource, { key, ...change.previous });
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
   const entry = present?.revision === revision ? present : lenientEntry(resource, change);
-  // A change of an object that could not be read before counts as its creation.
+  // If the former state of the object cannot be read, the change counts as the creation of the object.
   const isNew = op !== 'delete' && before !== undefined && isBroken(before);
   return feedChange(op, entry, isNew ? undefined : before);
 }

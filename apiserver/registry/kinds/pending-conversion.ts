@@ -53,8 +53,8 @@ export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
 }
 
 /**
- * Runs `work` like {@link whenConverted}. For each optional conversion that failed, adds to `refusals` a function that
- * ends its refusal.
+ * Runs `work` like {@link whenConverted}. If an optional conversion fails, the converter refuses this conversion, and
+ * the function that ends the refusal is added to `refusals`.
  */
 async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
   for (let fetches = 0; fetches < maxFetches; fetches += 1) {

@@ -16,7 +16,7 @@ import type { KindReader } from './stored-entry.ts';
 
 export interface CheckedReadParts extends Omit<ReadParts, 'kept'> {
   readonly keeper: ValueKeeper;
-  /** Returns a number from 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
   /** Called with the indexes whose values differed when they were computed a second time. */
   readonly onVarying: (indexes: readonly string[]) => void;
@@ -25,7 +25,7 @@ export interface CheckedReadParts extends Omit<ReadParts, 'kept'> {
 /** The number of objects in a sample. To compute their values again takes 10 ms. */
 const sampleSize = 1_000;
 
-/** The bytes of objects after which a sample ends. To parse this many bytes takes 100 ms. */
+/** The number of bytes of objects after which a sample ends. To parse this many bytes takes 100 ms. */
 const sampleBytes = 16 * 1024 * 1024;
 
 /** The maximum numbers of objects and of bytes that are parsed in one turn of the event loop. */
@@ -35,7 +35,7 @@ const bytesPerTurn = 128 * 1024;
 /**
  * Reads a kind with the kept index values, and compares a random sample of them with newly computed values. If they
  * differ, all values are computed. For an index that is a function, the values of a sample are computed twice, to find
- * a function that returns other values for the same object.
+ * a function that returns different values for the same object.
  */
 export async function readChecked(kind: KindReader, parts: CheckedReadParts): Promise<Entry[]> {
   const { keeper, kindNumber, onVarying } = parts;

@@ -95,7 +95,7 @@ interface PlaceInPage {
 /** The number of objects whose conversions are fetched together, usually with one call of the webhook. */
 const convertedAtOnce = 100;
 
-/** Returns the entry of a row whose conversion has to be fetched. Fetches the conversions of the next rows with it. */
+/** Fetches the conversion of a row together with the conversions of the next rows, and returns the entry of the row. */
 async function fetchedEntry(kind: KindReader, row: Row, { rows, at }: PlaceInPage): Promise<Entry> {
   try {
     await fetchConversions(kind, rows.slice(at, at + convertedAtOnce));

@@ -16,7 +16,8 @@ interface TableEvents {
   /** Called when a kind is no longer served. */
   readonly closed: (resource: Resource) => void;
   /**
-   * Called when an object of a served kind has to be converted by a webhook first. The kind then has to be read again.
+   * Called when an object of a served kind cannot be read before a webhook has converted it. The kind then has to be
+   * read again.
    */
   readonly unconverted: (resource: Resource) => void;
 }
@@ -236,7 +237,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     this.emit('closed', slot.resource);
   }
 
-  /** Keeps a kind in the list of kinds with running work until this work is done. */
+  /** Keeps an unregistered kind in the list of kinds with running work until `left` resolves. */
   async #await(stem: string, left: Promise<void>): Promise<void> {
     this.#leaving.set(stem, left);
     await left;

@@ -191,8 +191,8 @@ export class Resource {
   }
 
   /**
-   * Returns a stored object in this version, like {@link show}, but fetches its conversion first if the webhook has to
-   * convert it.
+   * Returns a stored object in this version, like {@link show}, but first fetches the conversion if a webhook converts
+   * the object.
    */
   showLater(entry: Entry): Entry | Promise<Entry> {
     const { view } = this;
@@ -217,7 +217,7 @@ export class Resource {
     return shown;
   }
 
-  /** Shows a committed change in the objects, indexes and watches, in this order and in one turn of the event loop. */
+  /** Applies a committed change to the objects and indexes, and then to watches, in one turn of the event loop. */
   apply({ op, key, entry, revision, previous }: MadeChange): void {
     if (op === 'delete') this.cache.remove(key);
     else this.cache.put(entry, key);
@@ -225,8 +225,8 @@ export class Resource {
   }
 
   /**
-   * Resolves when the patterns of the schema are compiled, which is necessary before the first write. Returns undefined
-   * when they are compiled already.
+   * Resolves when the patterns of the schema are compiled; the first write waits for this. Returns undefined when they
+   * are compiled already.
    */
   whenWritable(): Promise<void> | undefined {
     const own = this.rules.schema.whenReady?.();
@@ -343,7 +343,7 @@ export class Resource {
 
   /**
    * Returns the rules of a version. For a kind with several versions, adds a function that returns which fields a write
-   * changes in another version. With it, managers that own these fields by their names in that version lose them.
+   * changes in another version. A manager that owns these fields by their names in that version then loses them.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;

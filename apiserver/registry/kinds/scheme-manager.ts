@@ -261,8 +261,8 @@ function checkRules(model: ModelDescriptor): void {
 }
 
 /**
- * Checks that a second registration has the same indexes, because objects are indexed only once. Without a callback, it
- * may omit the indexes that the callback of the first registration added.
+ * Checks that a second registration has the same indexes, because objects are indexed only once. A second registration
+ * without a callback may omit the indexes that the callback of the first registration added.
  */
 function checkSameIndexes(before: ModelDescriptor, again: ModelDescriptor, isWhole: boolean): void {
   const known = before.indexes.map(describeIndex);

@@ -21,7 +21,7 @@ export interface KindReader {
 
 /**
  * Returns the entry of a stored object; a BrokenEntry when the row could not be decrypted, or when its bytes are not an
- * object of the row's name. Throws IndexValueError with the object's name when an index cannot read the object. For an
+ * object of the row's name. Throws IndexValueError, which names the index, when an index cannot read the object. For an
  * object that is stored in another version, throws PendingConversion when the conversion has to be fetched first, and
  * ApiError when the object cannot be converted.
  */

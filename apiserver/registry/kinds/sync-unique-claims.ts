@@ -22,8 +22,8 @@ export interface SyncParts {
 }
 
 /**
- * Makes the store's unique indexes and claims of a kind equal to the resource's, and lets the resource write under
- * their generation. When other processes write to the same database, the claims are usually equal already; this is
+ * Makes the store's unique indexes and claims of a kind equal to the resource's, and sets the generation with which the
+ * resource writes. When other processes write to the same database, the claims are usually equal already; this is
  * checked without blocking their writes. Resolves with false when the resource has to be read again. Rejects with
  * IndexBuildError when two objects have the same value.
  */
@@ -93,8 +93,8 @@ export function adoptGeneration(resource: Resource, store: Store): Promise<void>
 }
 
 /**
- * The running calls of {@link adoptGeneration}: the store refuses a whole batch of writes, and all of them share one
- * request for the generation.
+ * The running calls of {@link adoptGeneration}, by resource. When the store refuses a whole batch of writes, all of
+ * them share one request for the generation.
  */
 const adoptions = new WeakMap<Resource, Promise<void>>();
 

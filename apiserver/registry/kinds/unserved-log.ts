@@ -22,15 +22,18 @@ export interface OpeningPlace {
 }
 
 /**
- * The changes of kinds that are not served yet. A kind takes its changes out when it begins to be served. At the start,
- * the changes come from the change log, so that watches can resume after a restart. Later, they come from other
- * processes that already serve the kind.
+ * The changes of kinds that are not served yet. When a kind begins to be served, its changes are removed from this log.
+ * At the start, the changes come from the change log, so that watches can resume after a restart. Later, they come from
+ * other processes that already serve the kind.
  */
 export class UnservedLog {
   readonly #changes = new Map<number, Change[]>();
   /** For each kind whose history starts after {@link #floor}: the revision at which it starts. */
   readonly #floors = new Map<number, number>();
-  /** The kinds that have taken their changes out. When one of them opens again, its history starts at that time. */
+  /**
+   * The kinds whose changes {@link take} has removed. When such a kind is opened again, its history starts at the
+   * revision of memory at that time.
+   */
   readonly #taken = new Set<number>();
   readonly #kinds = new Set<number>();
   #floor: number;

@@ -9,7 +9,7 @@ import { decodeObject, encodeObject, inVersion, withRevision } from '../object/o
 import { PendingConversion } from './pending-conversion.ts';
 import type { Rules } from '../rules/write-request.ts';
 
-/** The maximum size of the cache of converted objects, for each version. */
+/** The maximum size in bytes of the cache of converted objects. Each version has its own cache. */
 const maxCachedBytes = 32 * 1024 * 1024;
 
 /**

@@ -64,7 +64,8 @@ function* readSteps(text: Text, range: Range): DecodeSteps<unknown> {
   let whole: object | undefined;
   if (isLong && opened === openList && closed === closeList) whole = yield* listSteps(text, range);
   if (isLong && opened === openObject && closed === closeObject) whole = yield* objectSteps(text, range);
-  // A short text is parsed by JSON.parse as a whole. So is an invalid text: JSON.parse then throws its SyntaxError.
+  // JSON.parse parses a short text as a whole. An invalid text is also parsed as a whole, so that JSON.parse throws its
+  // SyntaxError.
   if (whole === undefined) return parsePart(text, textOf(text, range));
   return text.freeze === undefined ? whole : Object.freeze(whole);
 }
@@ -162,7 +163,7 @@ function isSpace(code = 0): boolean {
   return code <= 32;
 }
 
-/** Returns the index of the closing quote; an index past the bytes when there is none. */
+/** Returns the index of the closing quote; an index beyond the end of the bytes when there is no closing quote. */
 function endOfString(bytes: Buffer, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;

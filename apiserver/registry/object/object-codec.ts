@@ -15,8 +15,9 @@ let pool = Buffer.allocUnsafeSlow(poolBytes);
 let poolUsed = 0;
 
 /**
- * Returns the bytes to store: apiVersion, kind and metadata first, without resourceVersion. The bytes are in a shared
- * pool, so a caller that keeps them must copy them.
+ * Returns the bytes to store: apiVersion, kind and metadata first, without resourceVersion. The bytes of a small object
+ * are in a shared pool. A caller that keeps these bytes must copy them, because they would keep the whole pool in
+ * memory.
  */
 export function encodeObject({ apiVersion, kind, metadata, ...fields }: ApiObject): Buffer {
   const text = JSON.stringify({ apiVersion, kind, metadata: { ...metadata, resourceVersion: undefined }, ...fields });
@@ -44,7 +45,7 @@ export function* encodeSteps({ apiVersion, kind, metadata, ...fields }: ApiObjec
   return Buffer.from(`{${[...start, ...rest].join(',')}}`);
 }
 
-/** Returns the JSON of each field, with its name, without fields that have no JSON. */
+/** Returns the JSON of each field, with its name. Leaves out fields that JSON cannot represent, such as undefined. */
 function* membersOf(fields: Readonly<Record<string, unknown>>): Steps<string[]> {
   const members: string[] = [];
   for (const [name, value] of Object.entries(fields)) {
@@ -80,7 +81,8 @@ export function withRevision(stored: Uint8Array, revision: number, allocate: All
   const at = marker + metadataMarker.length;
   const field = `"resourceVersion":"${revision}",`;
   const bytes = allocate(source.length + field.length);
-  // One copy of everything, and a move of the start: copies of two parts would need a view of each of them.
+  // All bytes are copied at once, and the start is then moved. To copy the two parts separately would need a view of
+  // each part.
   bytes.set(source, field.length);
   bytes.copyWithin(0, field.length, field.length + at);
   bytes.write(field, at, 'latin1');

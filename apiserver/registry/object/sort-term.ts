@@ -5,7 +5,7 @@ import { clip } from './resource-errors.ts';
 const maxSortTerms = 8;
 
 /**
- * Parses sort terms `<field>` or `<field>,<asc|desc>`, of which the first one is the most significant. @throws ApiError
+ * Parses sort terms `<field>` or `<field>,<asc|desc>`, of which the first has the highest priority. @throws ApiError
  * BadRequest for another format, and for more than 8 terms
  */
 export function parseSort(terms: readonly string[]): readonly SortRequest[] {

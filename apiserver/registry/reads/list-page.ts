@@ -6,7 +6,7 @@ import type { Resource } from '../kinds/resource.ts';
 export interface ListPageParts {
   readonly resource: Resource;
   readonly entries: readonly Entry[];
-  /** The number of all matches. */
+  /** The number of all objects that match the request, on all pages. */
   readonly total: number;
   readonly revision: number;
   /** The number of the page. The first page is 1, which is the default. */
@@ -56,9 +56,9 @@ export class ListPage {
   }
 
   /**
-   * Throws ApiError Expired when a change after the list's revision has been dropped from the history. Until then, the
-   * history keeps the same objects in memory, and counts their bytes. Afterwards, only the list of a slow client would
-   * keep them in memory, and nothing would count them.
+   * Throws ApiError Expired when a change after the list's revision has been dropped from the history. Until such a
+   * change is dropped, the history keeps the same objects in memory, and counts their bytes. After that, only the list
+   * of a slow client would keep them in memory, and nothing would count them.
    */
   checkKept(): void {
     const { resource, revision } = this.#parts;

@@ -40,7 +40,10 @@ export interface ListRequest extends SelectionRequest {
 /** A parsed selection of the objects of one kind. */
 export interface Selection {
   readonly selects: (entry: Entry) => boolean;
-  /** A text that is equal for selections of the same objects; empty when the selection has all objects. */
+  /**
+   * A text that is the same for selections with the same selectors, namespace and sort terms; empty when all objects
+   * are selected.
+   */
   readonly key: string;
   /**
    * Builds the missing indexes that the selection needs on a large kind, in many turns of the event loop. Returns
@@ -52,7 +55,10 @@ export interface Selection {
    * the event loop.
    */
   entries(): readonly Entry[];
-  /** Returns the entries at the time of the call; takes several turns of the event loop if there are many. */
+  /**
+   * Returns the entries that are selected at the time of the call; takes several turns of the event loop if there are
+   * many.
+   */
   collect(): readonly Entry[] | Promise<readonly Entry[]>;
 }
 

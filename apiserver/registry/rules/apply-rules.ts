@@ -23,11 +23,11 @@ import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, 
 import type { CreateRequest, ObjectDraft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
-  /** True: the write takes fields from other owners. False: such fields cause a 409. */
+  /** True: the write becomes the owner of fields that have other owners. False: such fields cause a 409. */
   readonly force: boolean;
   /**
-   * When this function is given, contested fields keep their values, and cause no 409. It is called with these fields
-   * each time the write is decided, which may be several times.
+   * When this function is given, contested fields (those with other owners) keep their values, and cause no 409. It is
+   * called with these fields each time the write is decided, which may be several times.
    */
   readonly onContested: ((contested: readonly FieldCause[]) => void) | undefined;
 }
@@ -92,8 +92,8 @@ export function* proposeApply(
 type Merged = Extract<Applied, { readonly conflicts?: undefined }>;
 
 /**
- * Applies all fields. With `onContested`, contested fields keep their values and are reported; without it, they cause
- * an error. @throws ApiError Conflict
+ * Applies the wanted fields. With `onContested`, contested fields keep their values and are reported; without it, they
+ * cause an error. @throws ApiError Conflict
  */
 function* applyUncontested(
   live: LiveFields,

@@ -7,8 +7,8 @@ import type { SchemaOrigin } from '../../schema/judge/validator.ts';
 import type { Steps } from '../../turns/steps.ts';
 
 /**
- * Evaluates the CEL rules of a schema. `judged` are the violations of the schema itself; the result contains them as
- * well. Adds warnings to `warnings`.
+ * Evaluates the CEL rules of a schema. `judged` are the violations that the schema itself has already found; the result
+ * contains them as well. Adds warnings to `warnings`.
  */
 export type ExpressionJudge = (
   states: { readonly next: ApiObject; readonly previous: ApiObject | undefined },

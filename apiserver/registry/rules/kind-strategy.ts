@@ -4,7 +4,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
  * The rules that a built-in kind has in addition to those of all kinds. The functions do not modify their arguments.
  */
 export interface KindStrategy {
-  /** Returns a new object with the fields that the server sets. */
+  /** Returns the object to create, with the fields that the server sets. */
   readonly completeNew: (object: ApiObject) => ApiObject;
   /** Returns the next state of a stored object, with the fields that the server sets. */
   readonly completeNext: (next: ApiObject, stored: ApiObject) => ApiObject;

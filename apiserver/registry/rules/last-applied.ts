@@ -22,7 +22,8 @@ export const kubectl = 'kubectl';
 export function* lastAppliedFields(rules: Rules, live: Fields): Steps<FieldSet> {
   const { annotations } = live['metadata'] as Partial<ObjectMeta>;
   const applied = parseApplied(annotations?.[annotation]);
-  // If the object in the annotation has a field that the schema does not know, it was never applied in this form.
+  // If the object in the annotation has a field that the schema does not know, the object was never applied in this
+  // form, so the annotation is ignored.
   if (applied === undefined || rules.schema.prune(applied).length > 0) return leaf;
   const content = contentOf(applied);
   const { shape } = rules.schema;

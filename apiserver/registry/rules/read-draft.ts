@@ -39,7 +39,7 @@ function withoutNulls(metadata: ObjectMeta): ObjectMeta {
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)) as unknown as ObjectMeta;
 }
 
-/** Returns the error for an object that has another kind or none. */
+/** Returns the error for an object whose apiVersion or kind is missing, or is not that of the model. */
 function wrongType(model: ModelDescriptor, draft: ObjectDraft): ApiError {
   for (const field of ['apiVersion', 'kind'] as const) {
     if (typeof draft[field] !== 'string' || draft[field] === '') {

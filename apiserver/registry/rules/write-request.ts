@@ -29,8 +29,9 @@ export interface Rules {
 }
 
 /**
- * A part of an object that requests write separately. Only some built-in kinds have `finalize`. The rules treat a write
- * to `scale` like a patch of the object; hooks, webhooks, policies and managedFields get the name of the subresource.
+ * A part of an object that has its own path for writes. Only some built-in kinds have `finalize`. The rules treat a
+ * write to `scale` like a patch of the object; hooks, webhooks, policies and managedFields get the name of the
+ * subresource.
  */
 export type Subresource = 'status' | 'finalize' | 'scale';
 
@@ -55,7 +56,7 @@ export interface WriteRequest extends LabelKeyRules {
   readonly isLong: boolean;
 }
 
-/** The fields of an object whose types are not checked yet. */
+/** A requested object. The types of its fields are not checked yet. */
 export type ObjectDraft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & {
   status?: unknown;
   [field: string]: unknown;
@@ -63,7 +64,7 @@ export type ObjectDraft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & {
 
 export interface CreateRequest extends WriteRequest {
   readonly uid: string;
-  /** Returns a generated name that begins with a generateName. */
+  /** Generates a name that begins with `base`, the generateName of the object. */
   readonly draw: (base: string) => string;
   /** The owners of the fields when the creator does not own all fields (server-side apply); otherwise undefined. */
   readonly managedFields: ManagedFields | undefined;

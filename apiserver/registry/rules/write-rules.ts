@@ -62,8 +62,8 @@ function checkObject(rules: Rules, object: ApiObject, { request, judged, stored 
 
 /**
  * Returns the violations for which a write is refused. If a write changes only metadata, violations in other fields are
- * ignored, because these fields are already stored: it must be possible to delete an object that a newer schema
- * refuses.
+ * ignored, because these fields are already stored: clients must be able to remove the finalizers of an object that a
+ * newer schema refuses.
  */
 function newCauses(
   causes: readonly FieldCause[],
@@ -102,7 +102,7 @@ export function* proposeCreate(rules: Rules, body: () => unknown, request: Creat
 function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): ObjectMeta {
   const { generateName = '' } = given;
   const { uid, namespace, now: creationTimestamp } = request;
-  // Most objects need only the first literal. Spreads would cost more than the rest of this function.
+  // An object without generateName and namespace needs no spreads, which cost more than the rest of this function.
   const own: OwnMetadata =
     generateName === '' && namespace === undefined
       ? { name, uid, version: 1, resourceVersion: '', generation: 1, creationTimestamp }
@@ -128,14 +128,14 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
   const { op, request, object: proposed } = proposal;
   const object = admitted === proposed ? proposed : acceptAdmitted(rules, proposed, { admitted });
   const { schema, judgeExpressions } = rules;
-  // Most objects are valid, and need no steps.
+  // If there are no CEL rules, an object that the schema accepts immediately needs no further steps.
   const isPlain = judgeExpressions === undefined && schema.accepts(object);
   const judged = isPlain ? noCauses : yield* judgeObject(rules, object, { request });
   checkObject(rules, object, { request, judged });
   if (request.isLong) yield;
   const { managedFields, now, isLong } = request;
   const { shape } = schema;
-  // The creator owns all fields of a new object.
+  // Without `managedFields`, which only a server-side apply has, the creator owns all fields of the new object.
   const entries =
     managedFields === undefined
       ? yield* trackCreation(object, { by: managerOf(rules, request, 'Update'), shape, now, isLong })
@@ -173,7 +173,8 @@ function reshaped({ schema }: Rules, draft: ObjectDraft): ObjectDraft {
 type OwnMetadata = { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] };
 
 /**
- * Returns the fields of metadata that clients set. Repeated finalizers are removed; the order of the others is kept.
+ * Returns the fields of metadata that clients set. Removes repetitions of a finalizer, and keeps the order of the
+ * finalizers.
  */
 export function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
   const own: Partial<OwnMetadata> = {};
@@ -348,7 +349,7 @@ function withStatus(object: Stated, status: unknown): ObjectDraft {
 function withStored(rules: Rules, stored: Stated, next: Next): ObjectDraft {
   const { draft } = next;
   const keepStatus = next.keepStatus || rules.model.subresources.includes('status');
-  // Most drafts have no status, and need no copy without it.
+  // Most drafts have no status, so they need not be copied.
   if (keepStatus && draft.status !== undefined) return withStatus(draft, stored.status);
   if (keepStatus && stored.status !== undefined) draft.status = stored.status;
   return draft;
@@ -362,8 +363,8 @@ function nextMetadata(stored: ApiObject, object: ApiObject): ObjectMeta {
 }
 
 /**
- * Sets managedFields in place. The metadata was created for this write, and a copy costs as much as the computation of
- * the owners.
+ * Sets managedFields in place, because a copy costs as much as the computation of the owners. The metadata was created
+ * for this write, so no other code has it.
  */
 function setManagedFields({ metadata }: ObjectDraft, entries: ManagedFields | undefined): void {
   const own: { managedFields?: ManagedFields } = metadata;

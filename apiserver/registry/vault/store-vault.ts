@@ -226,7 +226,7 @@ export class StoreVault implements Vault {
     this.#names.delete(key);
   }
 
-  /** Resolves with false when another write of the same value came first. Memory then has the other write. */
+  /** Resolves with false when another write under the same name came first. Memory then has the other write. */
   async #submit(operation: Operation): Promise<boolean> {
     const { commits, revisions } = this.#connected();
     const { op, key, kind, data = new Uint8Array() } = operation;

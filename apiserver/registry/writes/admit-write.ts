@@ -225,8 +225,8 @@ function clipped({ reason, message, field }: FieldCause): FieldCause {
 }
 
 /**
- * Returns the 500 for a bug of a hook, without the text of the hook's error. If an object cannot be converted to the
- * version of a hook, returns the error that any other write of this object gets.
+ * Returns the 500 for a bug of a hook, without the text of the hook's error. If the object cannot be converted to the
+ * version of a hook, returns a 422 with the reason; for a deletion, returns the error of the conversion.
  */
 function hookError(failure: unknown, object: ApiObject, { resource, verb }: HookedWrite): ApiError {
   if (isApiError(failure)) {

@@ -12,7 +12,10 @@ import type { PreparedWrite } from './prepare-write.ts';
 import { resultOf, writtenAs } from './write-result.ts';
 import type { WriteResult, Written } from './write-result.ts';
 
-/** The reason why a commit stored nothing. The write then has to be planned again. */
+/**
+ * The reason why a commit stored nothing. For `exists`, the client gets the error AlreadyExists; for any other reason,
+ * the write is planned again.
+ */
 export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation' | 'requires';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -93,8 +96,8 @@ class Commit implements Submission {
         : notes.entryOf(note, { bytes, revision, slabs });
     // Remembers the trace of the write, so that work on the new entry can continue this trace.
     if (this.#traceparent !== undefined) noteOrigin(entry, this.#traceparent);
-    // An object that could not be read counts as absent, so its replacement is a creation. Its deletion is a deletion
-    // like any other.
+    // An object that could not be read counts as absent, so its replacement is a creation. Its deletion is still a
+    // deletion.
     const isCreated = stored === undefined || (op !== 'delete' && isBroken(stored));
     resource.storage.apply({ op, key, entry, revision, previous: isCreated ? undefined : stored });
     revisions.advance(revision, data.length);

@@ -76,8 +76,8 @@ export interface WriteReview {
    */
   change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject>;
   /**
-   * Checks the final object; undefined for a deletion. @throws ApiError when a webhook or a policy refuses the write,
-   * or when a webhook does not respond
+   * Checks the final object. `object` is undefined for a deletion. @throws ApiError when a webhook or a policy refuses
+   * the write, or when a webhook does not respond
    */
   check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void>;
 }

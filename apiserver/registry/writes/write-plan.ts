@@ -56,7 +56,7 @@ export interface RequestedChange {
    * decrypt, and objects that a webhook has not converted yet.
    */
   readonly takesLocked?: boolean;
-  /** The resource in the version of the request, when the change is made in another version. */
+  /** The resource in the version of the request, if the change is made in the storage version instead. */
   readonly requested?: Resource;
 }
 
@@ -98,7 +98,7 @@ export class WritePlanner {
     return { uid: this.#parts.uuid(), draw: this.#draw, managedFields: undefined };
   }
 
-  /** Returns the rules of a kind that depend on other objects. */
+  /** Returns the rules by which writes of a kind depend on other objects. */
   rulesOf(resource: Resource): KindRules {
     const known = this.#kinds.get(resource);
     if (known !== undefined) return known;
@@ -315,13 +315,13 @@ export class WritePlanner {
 
 type Next = NextState | undefined;
 
-/** The rules of one kind that depend on other objects. They do not change while the kind is served. */
+/** The rules by which writes of one kind depend on other objects. They do not change while the kind is served. */
 export interface KindRules {
   readonly guards: readonly WriteGuard[];
   readonly ofCreation: readonly CreationRule[];
 }
 
-/** A change of an object, and what is known before the object is parsed. */
+/** A change of an object, and the data that are known before the object is parsed. */
 interface KnownChange {
   readonly resource: Resource;
   readonly change: RequestedChange;

@@ -25,7 +25,8 @@ interface PatternTest {
 /**
  * The patterns of one schema. Each pattern is compiled once, when it is first needed; this takes 5 µs for each state of
  * the pattern. RE2 takes time linear in the text (0.1 to 0.6 µs for 15 characters, 15 ms for a million). A regular
- * expression of JavaScript takes exponential time in the worst case, and this is already too long for 28 characters.
+ * expression of JavaScript takes exponential time in the worst case, which is too long even for a text of 28
+ * characters.
  */
 export class LinearPatterns {
   readonly #compiled = new Map<string, LinearPattern | SyntaxError>();
@@ -42,7 +43,10 @@ export class LinearPatterns {
     return { test: (text) => this.#test(compiled, text), toString: () => pattern };
   }
 
-  /** Compiles a pattern. Returns the work that this took: the number of states of the pattern. */
+  /**
+   * Compiles a pattern. Returns the work that this took: the number of states of the pattern, or the length of a
+   * pattern that RE2 does not support.
+   */
   prepare(pattern: string): number {
     const compiled = this.#compile(pattern);
     return compiled instanceof SyntaxError ? pattern.length : compiled.states;

@@ -5,8 +5,8 @@ import { maxInteger, typesOf } from './translate-schema.ts';
 export const multipleOfPrecision = 9;
 
 /**
- * Returns the exclusive bounds of a number; undefined for a missing bound. If `exclusiveMinimum` or `exclusiveMaximum`
- * is a boolean, it makes `minimum` or `maximum` exclusive.
+ * Returns the exclusive bounds of a number; undefined for a missing bound. If `exclusiveMinimum` is true, the bound is
+ * `minimum`; if it is a number, it is the bound itself. The same applies to `exclusiveMaximum`.
  */
 export function exclusiveBounds(schema: JsonSchema): {
   readonly above?: number | undefined;
@@ -19,7 +19,10 @@ export function exclusiveBounds(schema: JsonSchema): {
   };
 }
 
-/** Returns true for an integer of this schema that loses digits, because JSON numbers are parsed as doubles. */
+/**
+ * Returns true when the schema requires an integer, and the value is so large that it may have lost digits, because
+ * JSON numbers are parsed as doubles.
+ */
 export function losesDigits(schema: JsonSchema, value: number): boolean {
   return !isExact(value) && typesOf(schema).includes('integer');
 }

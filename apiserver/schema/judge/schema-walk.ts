@@ -3,9 +3,9 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 type Components = Readonly<Record<string, JsonSchema>>;
 
 /**
- * The maximum number of schemas and enum values for which code is generated from an author's schema. ajv takes 0.1 ms
- * for each schema, and more in large schemas. It nests an `if` for each property, and 2,000 nested `if` statements
- * overflow the stack.
+ * The maximum number of schemas and enum values of a model for which code is generated. ajv takes 0.1 ms for each
+ * schema, and more in large schemas. It nests an `if` for each property, and 2,000 nested `if` statements overflow the
+ * stack.
  */
 const maxCompiled = 300;
 

@@ -112,7 +112,7 @@ class Machine {
     }
   }
 
-  /** Enters a state, and the states that follow it without consuming a character. */
+  /** Enters a state, and all states that the machine can reach from it without consuming a character. */
   enter(first: number, conditions: number): void {
     const open = this.#open;
     open[0] = first;

@@ -54,7 +54,7 @@ export function translateSchema(schema: JsonSchema): Draft2020 {
   const types = typesOf(schema);
   const rest = translateRules(schema);
   if (schema.nullable !== true) return { ...(types.length === 0 ? {} : { type: types }), ...rest };
-  // Every other rule applies to one type only, so it accepts null.
+  // Every rule that is not in this list applies only to values of one type, so it accepts null.
   const judgesNull = ['enum', 'const', '$ref', 'allOf', 'anyOf', 'oneOf', 'not'].some((keyword) => keyword in rest);
   if (!judgesNull) return { ...(types.length === 0 ? {} : { type: [...types, 'null'] }), ...rest };
   return { anyOf: [{ type: 'null' }, { ...(types.length === 0 ? {} : { type: types }), ...rest }] };

@@ -155,8 +155,8 @@ class Preparation {
 }
 
 /**
- * The maximum work of one turn of the event loop, in visited schemas and compiled states of patterns. A turn takes 10
- * ms.
+ * The maximum work of one turn of the event loop, in compiled states of patterns. A schema without a pattern counts as
+ * a tenth of a state. A turn takes 10 ms.
  */
 const workPerTurn = 2000;
 

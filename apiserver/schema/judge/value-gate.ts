@@ -45,7 +45,8 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   const regExp = Object.assign((pattern: string) => patterns.get(pattern), { code: 'linearPattern' });
   const ajv = new Ajv2020({
     strict: true,
-    // The schema was checked at registration. By default, these options would refuse schemas that our dialect allows.
+    // The schema was checked at registration. With the defaults of these options, ajv would refuse schemas that our
+    // dialect allows.
     strictTypes: false,
     strictRequired: false,
     validateSchema: false,
