@@ -110,8 +110,8 @@ function encodeLength(length: number): Buffer {
 }
 
 /**
- * Returns a number with seven bits in each byte, the highest bits first. All bytes except the last one have the highest
- * bit set.
+ * Returns the bytes of a number in base 128: seven bits in each byte, the highest bits first. All bytes except the last
+ * one have the highest bit set.
  */
 function inBase128(number: number): readonly number[] {
   const bytes = [number % 128];

@@ -2,7 +2,7 @@ import { expiryOf, isSelfSigned, parseKeyAndChain } from './pem.ts';
 import { readPrivate, readPublic } from './private-file.ts';
 import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
-/** Loads a certificate from two files, which another program renews. */
+/** Loads the server's certificate and its private key from two files, which another program renews. */
 export class GivenCertificate implements CertificateSource {
   readonly #certFile: string;
   readonly #keyFile: string;

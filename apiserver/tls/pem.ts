@@ -14,8 +14,8 @@ export interface PemSources {
 }
 
 /**
- * Parses a key and its certificates. Throws Error, which names the file, when a file contains something else, or the
- * two do not match.
+ * Parses a private key and its certificates. Throws Error, which names the file, when a file has no valid key or
+ * certificate, or when the key does not belong to the first certificate.
  */
 export function parseKeyAndChain({ key, cert }: PemSources): KeyAndChain {
   const chain = parseCertificates(cert);
@@ -26,7 +26,10 @@ export function parseKeyAndChain({ key, cert }: PemSources): KeyAndChain {
   return { key: parsed, chain };
 }
 
-/** Parses all certificates of a PEM file, in their order. Throws Error when there is none, or one is damaged. */
+/**
+ * Parses all certificates of a PEM file, in the order of the file. Throws Error when the file has no certificate, or a
+ * damaged one.
+ */
 export function parseCertificates({ path, text }: PemSources['cert']): KeyAndChain['chain'] {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   const certificates = blocks.map((block) => parse(path, 'certificate', () => new X509Certificate(block)));
@@ -35,7 +38,7 @@ export function parseCertificates({ path, text }: PemSources['cert']): KeyAndCha
   return [first, ...others];
 }
 
-/** Returns true for a self-signed certificate, which clients can trust without another one. */
+/** Returns true for a self-signed certificate, which clients can trust without any other certificate. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
   return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
 }

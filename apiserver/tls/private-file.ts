@@ -7,15 +7,18 @@ const maxBytes = 1024 * 1024;
 
 export interface PrivateFileRules {
   /**
-   * True: if root owns the file, the file's group may read it, as in PostgreSQL. So a secret can be mounted for the
-   * user of a service.
+   * When true, the group of a file that root owns may read the file, as in PostgreSQL. So root can mount a secret that
+   * the user of a service can read.
    */
   readonly groupOfRoot: boolean;
   /** The name of the content in messages. Default `private key`. */
   readonly holds?: string;
 }
 
-/** Reads a private file. Rejects with Error when the file is absent, too large, or readable by other users. */
+/**
+ * Reads a private file. Rejects with Error when the file is absent or too large, or when its mode gives access to users
+ * whom the rules exclude.
+ */
 export async function readPrivate(path: string, rules: PrivateFileRules = { groupOfRoot: false }): Promise<string> {
   const file = await open(path, 'r');
   try {

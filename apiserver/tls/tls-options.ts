@@ -24,11 +24,11 @@ export interface ServerCertificate {
   /** The certificate in PEM, then the certificates between it and its authority. */
   readonly cert: string;
   /**
-   * The certificate that clients must trust, in PEM; undefined when the signer is an authority that clients may already
-   * know.
+   * The certificate of the authority that clients must trust, in PEM; undefined when the chain in `certFile` does not
+   * end with a self-signed certificate.
    */
   readonly ca: string | undefined;
-  /** The time at which `cert` or `ca` ends, whichever is first, in milliseconds of the wall clock. */
+  /** The time at which the first of these certificates expires, in milliseconds of the wall clock. */
   readonly expiresMs: number;
   /** The authorities whose client certificates are accepted, in PEM. If absent, the server requests no certificates. */
   readonly clientAuthorities?: string | undefined;

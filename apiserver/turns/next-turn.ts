@@ -1,8 +1,8 @@
 import { TurnQueue } from './turn-queue.ts';
 import type { Purpose } from './turn-queue.ts';
 
-/** Returns the real time, because the event loop takes real time, whatever clock a server has. */
-// oxlint-disable-next-line homeostat/no-ambient-time-or-chance -- the one place that reads it
+/** Returns the real time. Turns of the event loop take real time even when a server has a fake clock. */
+// oxlint-disable-next-line homeostat/no-ambient-time-or-chance -- the only function that reads the real clock
 const eventLoopMs = (): number => performance.now();
 
 let clockMs = eventLoopMs;

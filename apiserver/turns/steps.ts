@@ -35,7 +35,7 @@ export function* oneStep<R>(step: () => R): Steps<R> {
 }
 
 /**
- * Calls `follow` with a value: immediately if the value is not a promise, or with its result once the promise has
+ * Calls `follow`: immediately with the value if it is not a promise, or with the result of the promise once it has
  * resolved.
  */
 export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B | Promise<B>): B | Promise<B> {

@@ -4,13 +4,13 @@
  */
 export type Purpose = 'request' | 'background' | 'upkeep';
 
-/** The time for which steps are resumed in one turn of the event loop. */
+/** The time in milliseconds after which a turn of the event loop resumes no further step. */
 export const msPerTurn = 5;
 
 /**
- * The time for which steps of upkeep are resumed in one turn. A write takes about five turns of the event loop, and
- * the steps of upkeep in each of these turns delay the write. When nothing else runs, the next turn begins at once, so
- * this limit does not delay upkeep.
+ * The time in milliseconds after which a turn resumes no further step of upkeep. A write takes about five turns of the
+ * event loop, and the steps of upkeep in each of these turns delay the write. When nothing else runs, the next turn
+ * begins at once, so this limit does not delay upkeep.
  */
 const upkeepMsPerTurn = 1;
 
@@ -37,7 +37,7 @@ export class TurnQueue {
     background: { waiting: [], usedMs: 0, turnMs: 0, mostMs: msPerTurn },
     upkeep: { waiting: [], usedMs: 0, turnMs: 0, mostMs: upkeepMsPerTurn },
   };
-  /** All lanes. Of lanes that have used the same time, the first one in this list runs first. */
+  /** All lanes. When several lanes have used the same amount of time, the first of them in this list runs first. */
   readonly #all: readonly Lane[] = Object.values(this.#lanes);
   #running: Lane | undefined;
   #isScheduled = false;
@@ -98,7 +98,10 @@ export class TurnQueue {
     if (this.#all.some(({ waiting }) => waiting.length > 0)) this.#schedule();
   }
 
-  /** The lane that has used the least time, of those that have work and time left in this turn. */
+  /**
+   * Returns the lane that has used the least time. Skips lanes without work, and lanes that have used up their time in
+   * this turn.
+   */
   #nextLane(): Lane | undefined {
     let next: Lane | undefined;
     for (const lane of this.#all) {

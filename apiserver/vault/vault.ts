@@ -5,7 +5,7 @@
 export interface Vault {
   /** Returns the value from memory; undefined when there is none. */
   get(name: string): unknown;
-  /** Returns all values whose names begin with the prefix, by name. */
+  /** Returns a map from name to value of all values whose names begin with the prefix. */
   entries(prefix: string): ReadonlyMap<string, unknown>;
   /**
    * Stores a JSON value of at most 64 KiB. Names have 1 to 200 characters of `a-z`, `0-9`, `.`, `/` and `-`. Resolves

@@ -7,9 +7,9 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * Returns the bytes of the value at a path of fields, without a copy; undefined when there is no such value.
- * JSON.stringify wrote the JSON, so it has no white space, and a name is always written in the same way. To skip the
- * rest of the object takes a fifth of the time of JSON.parse.
+ * Returns the bytes of the value at a path of fields, without a copy; undefined when there is no such value. The JSON
+ * must come from JSON.stringify: it has no white space, and a name is always written in the same way. Skipping the rest
+ * of the object takes a fifth of the time of JSON.parse.
  */
 export function jsonValueAt(json: Buffer, path: readonly string[]): Buffer | undefined {
   let start = 0;
@@ -63,7 +63,7 @@ function endOfText(json: Buffer, start: number): number {
   return at + 1;
 }
 
-/** Returns the end of the object or list that begins at `start`; its brackets match. */
+/** Returns the end of the object or list that begins at `start`. The JSON must be valid, so that its brackets match. */
 function endOfStructure(json: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < json.length;) {

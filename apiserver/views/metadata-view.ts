@@ -27,8 +27,8 @@ export class MetadataView implements ObjectView {
 const end = Buffer.from('}');
 
 /**
- * Returns the PartialObjectMetadata of an object, from JSON to JSON. It does not parse the object, because parsing 3 MB
- * would take 50 ms.
+ * Converts the JSON of an object to the JSON of its PartialObjectMetadata. It does not parse the object, because
+ * parsing 3 MB would take 50 ms.
  */
 export function formatMetadata(version: MetaVersion, object: Buffer): Buffer {
   const metadata = jsonValueAt(object, ['metadata']) ?? emptyMetadata;

@@ -5,12 +5,12 @@ export interface ListEnvelope {
   readonly metadata: object;
 }
 
-/** A list in the form that a view gives it. */
+/** The parts of the response to a list request in a view. */
 export interface ListView {
-  /** All fields of the list except the one with its items. */
+  /** All fields of the response except the field that contains the items. */
   readonly head: object;
   readonly field: 'items' | 'rows';
-  /** Returns the item of the list for an object. */
+  /** Converts the JSON of an object to the JSON of its item in the list. */
   readonly itemOf: (object: Buffer) => Buffer;
 }
 

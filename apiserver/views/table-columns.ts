@@ -85,7 +85,8 @@ function withFieldAt(path: FieldPath, value: unknown): RowSource {
 }
 
 /**
- * Returns the value of a cell. An object or a list may have megabytes, so it is not parsed: it is shown as its JSON.
+ * Returns the value of a cell. An object or a list may have megabytes, so it is not parsed: a column of type string
+ * shows its JSON, and other columns show nothing.
  */
 function shownValue(type: PrinterColumn['type'], json: Buffer | undefined): unknown {
   if (json === undefined) return undefined;
@@ -134,8 +135,8 @@ function readFromJson({ read, readJson, paths = [[]] }: Column, json: Buffer): u
 }
 
 /**
- * Sets the value at a path of fields. If an earlier path led to a part of this value, the whole value replaces that
- * part. If an earlier value already contains this value, the value is set in the earlier one.
+ * Sets the value at a path of fields. If an earlier call has set only a part of this value, the whole value replaces
+ * that part. If an earlier call has set an object that contains this value, the value is set again in that object.
  */
 function putAt(parts: object, path: FieldPath, value: unknown): void {
   let place = parts;
@@ -158,7 +159,10 @@ function definitionOf(column: PrinterColumn): ColumnDefinition {
   return { name, type, format, description, priority };
 }
 
-/** Returns the cell for a value in a column of this type; null when the value has a different type. */
+/**
+ * Returns the cell for a value in a column of this type; null when the value has a different type. A column of type
+ * string shows a value of any other type as JSON.
+ */
 export function cellOf(type: PrinterColumn['type'], value: unknown, nowMs: number): Cell {
   switch (type) {
     case 'integer':

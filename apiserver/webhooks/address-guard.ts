@@ -3,8 +3,8 @@ import type { LookupAddress, LookupOptions } from 'node:dns';
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /**
- * The IPv4 networks that the server never calls: the unspecified, link-local and multicast addresses, and the metadata
- * services of clouds.
+ * The IPv4 networks that the server never calls: the unspecified, link-local, multicast and reserved addresses, and the
+ * metadata services of clouds.
  */
 const networks: readonly (readonly [address: string, prefix: number])[] = [
   ['0.0.0.0', 8],
@@ -24,8 +24,8 @@ blocked.addSubnet('ff00::', 8, 'ipv6');
 blocked.addAddress('fd00:ec2::254', 'ipv6');
 for (const [address, prefix] of networks) {
   blocked.addSubnet(address, prefix);
-  // The IPv6 forms of these IPv4 addresses: those of translators (NAT64 and SIIT), of 6to4, and the old IPv4-compatible
-  // form. For 0.0.0.0, that last form would include the loopback address ::1, so it is left out.
+  // Blocks the IPv6 forms of these IPv4 addresses, too: the forms of NAT64, SIIT and 6to4, and the old IPv4-compatible
+  // form. The IPv4-compatible form of 0.0.0.0 is not blocked, because it would include the loopback address ::1.
   const words = wordsOf(address);
   blocked.addSubnet(`64:ff9b::${words}`, 96 + prefix, 'ipv6');
   blocked.addSubnet(`::ffff:0:${words}`, 96 + prefix, 'ipv6');
@@ -40,15 +40,15 @@ function wordsOf(address: string): string {
 }
 
 /**
- * Returns true for an IP address that is never called. An IPv4 address in the notation of IPv6 counts as the IPv4
- * address.
+ * Returns true for an IP address that the server never calls. An IPv4 address in the notation of IPv6 counts as the
+ * IPv4 address.
  */
 export function isBlockedAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   return blocked.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');
 }
 
-/** The error for an address that is never called. */
+/** The error for an address that the server never calls. */
 class BlockedAddressError extends Error {
   override readonly name = 'BlockedAddressError';
 
@@ -58,7 +58,7 @@ class BlockedAddressError extends Error {
   }
 }
 
-/** @throws BlockedAddressError for a host that is one of the addresses that are never called. */
+/** @throws BlockedAddressError when the host is an IP address that the server never calls */
 export function checkLiteralHost(hostname: string): void {
   const address = hostname.replace(/^\[|\]$/g, '');
   if (isIP(address) !== 0 && isBlockedAddress(address)) throw new BlockedAddressError(address, address);
@@ -66,7 +66,7 @@ export function checkLiteralHost(hostname: string): void {
 
 type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
-/** Resolves a name for a connection, and refuses the name when the server never calls one of its addresses. */
+/** Resolves a host name for a connection. Refuses the name when at least one of its addresses is blocked. */
 export function guardedLookup(hostname: string, options: LookupOptions, found: Found): void {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return found(error, []);

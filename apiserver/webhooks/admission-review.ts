@@ -137,8 +137,8 @@ function annotationsOf(value: unknown): Readonly<Record<string, string>> {
 }
 
 /**
- * The reasons that a refusal may have. All other reasons become Forbidden: the server would understand NotFound and
- * AlreadyExists as statements about the object that is being written.
+ * The reasons that a refusal may have. Any other reason is replaced by a reason for the status code: the server would
+ * understand NotFound and AlreadyExists as statements about the object that is being written.
  */
 const knownReasons: readonly StatusReason[] = [
   'BadRequest',
@@ -167,8 +167,8 @@ export function refusalBy(name: string, { result }: AdmissionVerdict): ApiError 
 }
 
 /**
- * Returns the reason for the status code of a refusal. As in Kubernetes, a refusal without a code, or with a code of
- * success, becomes a 400.
+ * Returns the reason for the status code of a refusal: BadRequest for a refusal without a code, or with a code below
+ * 400, as in Kubernetes; Forbidden for a code that belongs to none of these reasons.
  */
 function reasonFor(code: unknown): StatusReason {
   if (typeof code !== 'number' || code < 400) return 'BadRequest';
@@ -181,7 +181,10 @@ export function failedCall(name: string, cause: Error): ApiError {
   return new ApiError('InternalError', `Internal error occurred: ${words}`, { cause });
 }
 
-/** Returns the object as webhooks receive it: without its resourceVersion when that is still empty. */
+/**
+ * Returns the object as webhooks receive it: without its resourceVersion when it is empty, as in an object that is not
+ * stored yet.
+ */
 export function reviewedObject(object: ApiObject | undefined): object | null {
   if (object === undefined) return null;
   const { resourceVersion, ...metadata } = object.metadata;

@@ -125,7 +125,10 @@ function batchesOf(objects: readonly ApiObject[]): readonly (readonly ApiObject[
   return batches;
 }
 
-/** Returns the object as the webhook receives it: without its resourceVersion when that is still empty. */
+/**
+ * Returns the object as the webhook receives it: without its resourceVersion when it is empty, as in an object that is
+ * not stored yet.
+ */
 function sentForm(object: ApiObject): object {
   const { resourceVersion, ...metadata } = object.metadata;
   return resourceVersion === '' ? { ...object, metadata } : object;

@@ -7,8 +7,8 @@ import { checkLiteralHost, guardedLookup } from './address-guard.ts';
 import type { WebhookPlace } from './webhook-places.ts';
 
 /**
- * The number of sets of connections that are kept. There is one set for each combination of certificate authority,
- * server name and origin.
+ * The maximum number of sets of connections that are kept open. There is one set for each combination of certificate
+ * authority, server name and origin.
  */
 const maxAgents = 100;
 
@@ -54,8 +54,8 @@ export class UnusableAnswer extends Error {
 }
 
 /**
- * Keeps the connections to one origin. All requests to this origin share them. All connections have the same name: to
- * compose a name for each request, as Node does, would take 20 µs.
+ * Keeps the connections to one origin. All requests to this origin share them. All connections have the same name,
+ * because composing a name for each request, as Node does, would take 20 µs.
  */
 class OriginAgent extends Agent {
   override getName(): string {
@@ -102,7 +102,7 @@ export class WebhookConnections {
       const stop = (): void => {
         const reason = toError(signal.reason);
         sent.destroy(reason);
-        // Rejects immediately, because a request that waits for a connection reports its end only when it gets the
+        // Rejects immediately, because a request that waits for a connection emits its error only when it gets the
         // connection.
         reject(reason);
       };

@@ -24,8 +24,8 @@ export interface WebhookPlace {
 export class WebhookPlaces {
   readonly #options: WebhookPlaceOptions;
   /**
-   * The addresses that were found, by configuration. They stay valid, because the configuration that was read from an
-   * object never changes.
+   * A cache of the addresses by configuration. An address stays valid, because a configuration is never changed in
+   * place.
    */
   readonly #found = new WeakMap<WebhookClientConfig, WebhookPlace>();
 
@@ -34,8 +34,8 @@ export class WebhookPlaces {
   }
 
   /**
-   * Returns the address of the webhook. @throws Error with a message for people when the webhook has no address, or the
-   * server may not call it
+   * Returns the address of the webhook. @throws Error with a message for operators when the webhook has no address, or
+   * the server may not call it
    */
   find(config: WebhookClientConfig): WebhookPlace {
     const known = this.#found.get(config) ?? this.#find(config);

@@ -142,8 +142,8 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
       const shown = object === undefined ? undefined : convertedTo(object, write.resource, target);
       const oldObject = storedObject(write, version);
       const request = requestOf({ write, version, object: shown, oldObject, uid: uuid() });
-      // When the evaluation of a condition fails, the failure policy of the webhook decides whether the write is
-      // refused, or made without a call of the webhook.
+      // When the evaluation of a condition fails, the failure policy of the webhook decides between two results: the
+      // server refuses the write, or continues without a call of the webhook.
       if (!listed.conditions.isEmpty) {
         const authorizers = authorizerValues(this.#parts.authorizer, write, request);
         if (!listed.conditions.match(request, authorizers, meter)) return undefined;

@@ -1,7 +1,8 @@
 /**
- * Returns the text of a duration in milliseconds, in the same format as kubectl. It has at most two units, and the
- * second one only when the first is small: `45s`, `3m20s`, `25m`, `7h5m`, `30h`, `4d3h`, `90d`, `2y20d`, `9y`. A
- * duration of less than two seconds below zero is `0s`, because clocks differ; a more negative one is `<invalid>`.
+ * Returns the text of a duration in milliseconds, in the same format as kubectl. It has at most two units, and a second
+ * unit only when the number of the first one is small: `45s`, `3m20s`, `25m`, `7h5m`, `30h`, `4d3h`, `90d`, `2y20d`,
+ * `9y`. A duration of less than two seconds below zero is `0s`, because clocks differ; a more negative one is
+ * `<invalid>`.
  */
 export function formatAge(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);

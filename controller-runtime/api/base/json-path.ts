@@ -10,7 +10,7 @@ type Step =
   /** An element of a list. A negative index counts from the end. */
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'all' }
-  /** The elements that have a value at `path`. If there is a comparison, only the elements for which it is true. */
+  /** The elements of a list that have a value at `path` and, if there is a comparison, pass the comparison. */
   | {
       readonly kind: 'filter';
       readonly path: readonly Step[];
@@ -46,8 +46,8 @@ export class JsonPath {
   }
 
   /**
-   * Returns the names of the fields at the beginning of the path. Every value of the path is the value of the last of
-   * these fields, or is inside it.
+   * Returns the names of the fields before the first index, wildcard or filter of the path. Every value at the path is
+   * the value of the last of these fields, or is inside this value.
    */
   get fields(): readonly string[] {
     const end = this.#steps.findIndex(({ kind }) => kind !== 'field');
@@ -168,7 +168,7 @@ function passes({ path, comparison, literal }: Extract<Step, { kind: 'filter' }>
 }
 
 /**
- * Returns true when the comparison is true. Numbers are compared only with numbers, and texts only with texts; for
+ * Returns the result of the comparison. Numbers are compared only with numbers, and strings only with strings; for
  * other values, the result is false.
  */
 function isOrdered(comparison: '<' | '<=' | '>' | '>=', left: unknown, right: unknown): boolean {
