@@ -59,8 +59,8 @@ export interface InformerBacking<T extends ApiObject> {
    */
   objectSteps(): Iterable<KeyedObject<T> | undefined>;
   /**
-   * Receives the changes from the server until the signal aborts. The promise must not reject. It may be called again;
-   * the backing keeps its objects between two calls.
+   * Receives the changes from the server until the signal aborts. The promise must not reject. The method may be called
+   * again after that; the backing keeps its objects between two calls.
    */
   follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void>;
 }

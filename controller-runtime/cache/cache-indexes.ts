@@ -5,8 +5,8 @@ import type { KeyedObject } from './handler-event.ts';
 export type IndexFunction<T extends ApiObject> = (object: T) => readonly string[];
 
 /**
- * The keys of the objects that have one value. Up to 16 keys are an array, larger groups are a set: three keys take 80
- * bytes in an array, and 160 bytes in a set.
+ * The keys of the objects that an index has under one value. Up to 16 keys are an array, larger groups are a set: three
+ * keys take 80 bytes in an array, and 160 bytes in a set.
  */
 interface Group {
   readonly value: string;

@@ -52,7 +52,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     this.#start();
   }
 
-  /** Adds one event. The event `synced` is pushed once, after the initial objects. */
+  /** Adds one event. It is delivered after all events that wait already. */
   push(event: HandlerEvent<T>): void {
     if (this.#removed) return;
     this.#waiting.push(event);
@@ -123,7 +123,10 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     }
   }
 
-  /** Returns what the handler returns: a promise, if it is async, because TypeScript accepts that for `void`. */
+  /**
+   * Returns the result of the handler's method. An async method returns a promise, although the interface declares
+   * `void`: TypeScript accepts this.
+   */
   #call(event: HandlerEvent<T>): unknown {
     switch (event.kind) {
       case 'add':

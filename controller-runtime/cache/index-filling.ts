@@ -30,7 +30,7 @@ export class IndexFilling<T extends ApiObject> {
     this.#changed.add(key);
   }
 
-  /** Puts as many objects as are allowed in one turn. Returns false once no objects are left. */
+  /** Puts as many objects into the indexes as are allowed in one turn. Returns false once no objects are left. */
   putSome(clock: Pick<Clock, 'monotonicMs'>): boolean {
     const endMs = clock.monotonicMs() + msPerTurn;
     for (let count = 0; count < putPerTurn; count += 1) {
@@ -40,7 +40,7 @@ export class IndexFilling<T extends ApiObject> {
     return true;
   }
 
-  /** Puts all remaining objects. */
+  /** Puts all remaining objects into the indexes. */
   putAll(): void {
     while (this.#putNext());
   }

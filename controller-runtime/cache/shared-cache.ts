@@ -70,7 +70,10 @@ export class SharedCaches {
     return cache;
   }
 
-  /** Must be called when a caller of `take` no longer follows the cache. */
+  /**
+   * Drops the cache if no informer follows it. Each caller of `take` must call this when it has stopped following the
+   * cache.
+   */
   giveBack(key: string, cache: { readonly isUnused: boolean }): void {
     if (cache.isUnused && this.#caches.get(key) === cache) this.#caches.delete(key);
   }

@@ -21,8 +21,8 @@ export class SharedRun {
   }
 
   /**
-   * Takes part in the run until the signal aborts, and then settles. When the signal of the last caller aborts, the run
-   * is stopped, and the call of this last caller settles only when the run has ended.
+   * Takes part in the run until the signal aborts, and then settles. Starts a run if there is none. When the signal of
+   * the last caller aborts, the run is stopped, and the call of this last caller settles only when the run has ended.
    */
   async join(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;

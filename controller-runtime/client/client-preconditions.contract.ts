@@ -6,8 +6,8 @@ import type { Patch, PatchOptions } from './client.ts';
 import { Person } from './example-person.fixture.ts';
 
 /**
- * The tests of the errors of writes for an object that has changed, or that was deleted and created again with the same
- * name. Fake clients must pass them, too.
+ * The tests of writes that fail because the object has changed, or was deleted and created again with the same name.
+ * Fake clients must pass them, too.
  */
 export function describePreconditions(subjectName: string, open: OpenClient): void {
   describe(`${subjectName}: writes for an object that was replaced by a new one of the same name`, () => {

@@ -149,8 +149,8 @@ export interface Client {
   /**
    * Applies fields to an object (server-side apply): the object has these fields afterwards, and is created when it
    * does not exist. Fields that this manager applied before and now leaves out are removed, unless other managers own
-   * them. When fields of other managers would get another value, it rejects with Conflict, with a cause for each of
-   * these fields.
+   * them. When the call would change values of fields of other managers, and `force` is not true, the call rejects with
+   * Conflict, with a cause for each of these fields.
    */
   apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T>;
   /**
@@ -204,8 +204,8 @@ export type Desired<T extends ApiObject> = MergePatch<Omit<T, 'apiVersion' | 'ki
 };
 
 /**
- * A patch that is merged into a value (RFC 7396): it has any of the value's fields, and null removes an optional field.
- * Lists are replaced as a whole.
+ * A patch that is merged into a value (RFC 7396): it may have any of the value's fields, and null removes an optional
+ * field. Lists are replaced as a whole.
  */
 export type MergePatch<V> = V extends readonly unknown[]
   ? V

@@ -3,8 +3,8 @@ const maxDistance = 2;
 
 /**
  * Returns a message about the first key of `value` that is not in `known`:
- * `unknown key "uniqe". Did you mean "unique"?`, or the list of the known keys if none is similar. Returns undefined
- * when all keys are known. A key counts as present even if its value is undefined.
+ * `unknown key "uniqe". Did you mean "unique"?`. If no known key is similar, the message lists the known keys instead.
+ * Returns undefined when all keys are known. A key counts as present even if its value is undefined.
  */
 export function unknownKeyOf(value: object, known: readonly string[]): string | undefined {
   const unknown = Object.keys(value).find((key) => !known.includes(key));

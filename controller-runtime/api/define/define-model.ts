@@ -30,7 +30,7 @@ export type IndexDeclaration<T extends ApiObject> = FieldPath<T> | PathIndex<Fie
 
 type Scope = ModelDescriptor['scope'];
 
-/** The fields that every object of a scope has. */
+/** The fields that every object of a kind with the scope `C` has. */
 type Envelope<C extends Scope> = C extends 'Namespaced' ? NamespacedObject : ApiObject;
 
 /** The type of objects that a schema of `{ spec, status }` describes. Objects of a Namespaced kind have a namespace. */

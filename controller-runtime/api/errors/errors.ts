@@ -14,8 +14,8 @@ export interface ApiErrorOptions {
 }
 
 /**
- * The one error class of the API. Use its {@link reason}, or functions such as isNotFound, and never instanceof: a
- * plugin may bring a second copy of this package.
+ * The only error class of the API. Distinguish errors by their {@link reason}, or with functions such as isNotFound,
+ * and never with instanceof: a plugin may bring a second copy of this package.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError';

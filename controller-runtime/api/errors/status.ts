@@ -4,8 +4,8 @@
  */
 export const statusCodes = {
   /**
-   * The server cannot read the request: its body, a parameter, a header or a selector is malformed, or a list selects or
-   * sorts by a field without an index. Cure: correct what the message names; declare an index for the field.
+   * The server cannot read the request: its body, a parameter, a header or a selector is malformed, or a list selects
+   * or sorts by a field without an index. Cure: correct what the message names; declare an index for the field.
    */
   BadRequest: 400,
   /**
@@ -26,7 +26,9 @@ export const statusCodes = {
   NotFound: 404,
   /** The path exists, but does not support the method. Cure: use a method that the header Allow lists. */
   MethodNotAllowed: 405,
-  /** The server cannot respond in a media type of the header Accept. Cure: accept one that the message lists. */
+  /**
+   * The server cannot respond in a media type of the header Accept. Cure: accept a media type that the message lists.
+   */
   NotAcceptable: 406,
   /**
    * An object of this name exists. Cure: change it instead, or choose another name; `generateName` lets the server
@@ -40,7 +42,7 @@ export const statusCodes = {
   Conflict: 409,
   /**
    * The server no longer has the history of this revision, or no longer serves the kind that is watched. Cure: list
-   * again, and watch from there.
+   * again, and watch from the revision of the list.
    */
   Expired: 410,
   /**
@@ -49,10 +51,13 @@ export const statusCodes = {
    */
   Gone: 410,
   /**
-   * The body, the object or the work that it causes exceeds a limit. Cure: send less; split the object, or the request.
+   * The body of the request, the object, or the work that the request causes exceeds a limit. Cure: send less; split
+   * the object, or the request.
    */
   RequestEntityTooLarge: 413,
-  /** The server cannot read a body of this Content-Type or Content-Encoding. Cure: send a type that the message lists. */
+  /**
+   * The server cannot read a body of this Content-Type or Content-Encoding. Cure: send a type that the message lists.
+   */
   UnsupportedMediaType: 415,
   /**
    * The object breaks its schema, a rule, a unique index, or a hook of a plugin; or a patch cannot be applied. Cure:
@@ -94,7 +99,10 @@ export type StatusReason = keyof typeof statusCodes;
 export type CauseReason =
   /** A required field is absent or empty. Cure: set it. */
   | 'FieldValueRequired'
-  /** The value breaks a rule of its schema or a rule between fields. Cure: the message has the rule. */
+  /**
+   * The value breaks a rule of its schema or a rule between fields. Cure: send a value that obeys the rule in the
+   * message.
+   */
   | 'FieldValueInvalid'
   /** The value does not have the type in the schema. Cure: send a value of the type that the message names. */
   | 'FieldValueTypeInvalid'

@@ -4,7 +4,10 @@ export interface Condition {
   readonly status: 'True' | 'False' | 'Unknown';
   /** The `metadata.generation` of the object from which the condition was derived. */
   readonly observedGeneration?: number;
-  /** The time (RFC 3339) at which `status` last changed, not that at which the condition was last written. */
+  /**
+   * The time (RFC 3339) of the last change of `status`. A write that leaves `status` unchanged does not change this
+   * time.
+   */
   readonly lastTransitionTime: string;
   /** The reason of the status as one CamelCase word, for programs. */
   readonly reason: string;

@@ -4,7 +4,7 @@ import type { FieldCause } from '../errors/status.ts';
 
 /** The required JSON type of a value, and of all values inside it. */
 interface Shape {
-  /** True when the value has the type. It is called at every write, so it makes no message. */
+  /** True when the value has the type. It makes no message, because it is called at every write and has to be fast. */
   fits(value: unknown): boolean;
   /** Returns the violations in a value and in all values inside it. */
   explain(value: unknown, field: string): Iterable<FieldCause>;
@@ -87,8 +87,8 @@ function recordOf(shapes: Readonly<Record<string, Shape>>): Shape {
 }
 
 /**
- * True when the value has the type. `shape` is undefined for an unknown field, which is accepted, and so is a known
- * field that is null.
+ * True when the value has the type. An unknown field, for which `shape` is undefined, may have any value. A known field
+ * may also be null.
  */
 function fits(shape: Shape | undefined, value: unknown): boolean {
   return shape === undefined || value === undefined || value === null || shape.fits(value);

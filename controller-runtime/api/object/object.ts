@@ -102,7 +102,10 @@ export interface NamespacedObject extends ApiObject {
   readonly metadata: NamespacedObjectMeta;
 }
 
-/** An object as an author writes it. The model gives it apiVersion and kind; the server sets its own fields. */
+/**
+ * An object as an author writes it. An absent apiVersion or kind is taken from the model; the server sets its own
+ * fields of metadata.
+ */
 export type NewObject<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & {
   readonly apiVersion?: string;
   readonly kind?: string;

@@ -206,8 +206,8 @@ export class PatchedDocument {
   }
 
   /**
-   * Returns true when the value has more than this many levels. Counts each node at which it looks as visited: all
-   * nodes of the value, unless the value is too deep.
+   * Returns true when the value has more than this many levels. Each node that this function checks counts as visited:
+   * all nodes of the value, unless the value is too deep.
    */
   #isDeeper(value: unknown, levels: number): boolean {
     this.#visit(1);
@@ -286,7 +286,10 @@ function copyOf(value: unknown): unknown {
   return copy;
 }
 
-/** Sets a member of an object. An assignment to `__proto__` would replace the prototype, so the member is defined. */
+/**
+ * Sets a member of an object. An assignment to `__proto__` would replace the prototype, so the member is defined as an
+ * own property.
+ */
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });

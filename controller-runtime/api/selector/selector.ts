@@ -12,7 +12,10 @@ export interface Requirement {
   readonly values: readonly string[];
 }
 
-/** A list of requirements, which an object must all meet. The empty selector selects every object. */
+/**
+ * A list of requirements. A selector selects the objects that meet all of them, so the empty selector selects every
+ * object.
+ */
 export type Selector = readonly Requirement[];
 
 const maxInt64 = 2n ** 63n - 1n;
