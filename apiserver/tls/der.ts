@@ -42,7 +42,7 @@ export function encodeTrue(): Buffer {
   return encode(tags.boolean, Buffer.from([0xff]));
 }
 
-/** Encodes a number that is not negative, whose bytes are given with the highest byte first. */
+/** Encodes an integer of at least 0. `bytes` has the highest byte first. */
 export function encodeInteger(bytes: Buffer): Buffer {
   const start = bytes.findIndex((byte) => byte !== 0);
   const shortest = start < 0 ? Buffer.from([0]) : bytes.subarray(start);

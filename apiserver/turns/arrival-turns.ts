@@ -20,8 +20,8 @@ export class ArrivalTurns {
   }
 
   /**
-   * Calls `handle` immediately. If the arrivals of this turn have used up the time of a turn, calls `handle` in a later
-   * turn instead.
+   * Calls `handle` immediately. If the arrivals of this turn have used up the time of a turn, or earlier arrivals still
+   * wait, calls `handle` in a later turn instead.
    */
   run<Arrived extends readonly unknown[]>(handle: (...arrived: Arrived) => unknown, ...arrived: Arrived): unknown {
     const nowMs = this.#clock.monotonicMs();

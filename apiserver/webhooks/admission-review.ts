@@ -46,8 +46,8 @@ export interface AdmissionVerdict {
 }
 
 /**
- * The maximum number of warnings of one response, and the maximum length of one warning. Kubernetes truncates longer
- * warnings.
+ * The maximum number of warnings of one response, and the maximum length of one warning. Longer warnings are truncated,
+ * as in Kubernetes.
  */
 const maxWarnings = 64;
 const maxWarningLength = 256;

@@ -21,7 +21,7 @@ function isNamespaces({ model }: Resource): boolean {
   return model.group === '' && model.kind === 'Namespace';
 }
 
-/** Returns the API path of a write, in the version of its request. */
+/** Returns the operation and the API path of a write, in the version of its request. */
 export function pathOf({ verb, resource, options }: ReviewedWrite): MatchPath {
   const { group, version, plural, scope } = resource.model;
   return {

@@ -87,7 +87,10 @@ function pemOf(caBundle: string): string {
 
 const serviceForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
-/** Checks the address of a service. Returns a message for each rule that it breaks. */
+/**
+ * Checks the name and the address of a service. Returns a message when one of them is not valid, otherwise an empty
+ * list.
+ */
 export function checkServiceOrigin(service: string, origin: string): readonly string[] {
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   const isOrigin = url?.protocol === 'https:' && url.pathname === '/' && url.search === '' && url.username === '';
@@ -97,7 +100,7 @@ export function checkServiceOrigin(service: string, origin: string): readonly st
 
 const hostForm = /^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:\d{1,5})?$|^\[[0-9a-f:.]+\](:\d{1,5})?$/i;
 
-/** Checks the hosts that may be called. Returns a message for each one that is not valid. */
+/** Checks the hosts that may be called. Returns a message for each host that is not valid. */
 export function checkAllowedHosts(hosts: readonly string[]): readonly string[] {
   return hosts
     .filter((host) => !hostForm.test(host))

@@ -133,7 +133,7 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
 
   /**
    * Prepares the call of a webhook. Returns undefined when the webhook must not be called: either its conditions
-   * exclude the write, or the request cannot be built and the webhook's policy ignores failures.
+   * exclude the write, or the preparation fails and the webhook's policy ignores failures.
    */
   #ask({ listed, version }: Matched, { object, write, mayPatch, meter }: Asked): Question | undefined {
     const { uuid, caller } = this.#parts;
@@ -179,7 +179,7 @@ function inOrderOf(listed: readonly ListedWebhook[]): (a: ListedWebhook, b: List
   return (a, b) => listed.indexOf(a) - listed.indexOf(b);
 }
 
-/** Fields that a webhook may not change. */
+/** The fields of metadata that a webhook must not change. */
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 interface Patched {
@@ -191,7 +191,7 @@ interface Patched {
 
 /**
  * Applies the patch of a webhook. @throws ApiError InternalError when the patch cannot be applied, or changes the
- * object's name, namespace or uid
+ * object's apiVersion, kind, name, namespace or uid
  */
 function patchedObject(name: string, before: ApiObject, { patch, shown, write }: Patched): ApiObject {
   try {

@@ -13,7 +13,7 @@ type Plain = Omit<JsonSchema, '$ref' | 'type' | 'items' | 'properties' | 'requir
 
 /**
  * Attributes of `@Schema` (spec 2.6): those of JSON Schema in the OpenAPI v3 dialect. The type of a field is never
- * guessed, so a field needs `type` or `enum`.
+ * guessed: without `type`, a field needs `enum`, `const`, or a keyword such as `anyOf`.
  */
 export interface SchemaAttributes extends Plain {
   readonly type?: NonNullable<JsonSchema['type']> | ClassReference;

@@ -24,7 +24,7 @@ export function isPaused({ metadata }: ApiObject, controller: string): boolean {
 
 /**
  * Returns the action that a change of the two annotations requests: `requested`, `paused` or `resumed`; undefined when
- * neither has changed.
+ * the change requests no action.
  */
 export function actionBetween(previous: ApiObject, object: ApiObject): 'requested' | 'paused' | 'resumed' | undefined {
   const [before, after] = [previous.metadata.annotations, object.metadata.annotations];

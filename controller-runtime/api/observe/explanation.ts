@@ -17,7 +17,10 @@ export interface ExplainedController {
   readonly controller: string;
   readonly running: boolean;
   readonly paused: boolean;
-  /** The object's key in the controller's queue; absent when the object is not in the queue. */
+  /**
+   * The object's key in the controller's queue; absent when the controller has not reported the key, or has reported it
+   * as paused.
+   */
   readonly key?: ControllerKey;
   /** The newest recorded run for the object; absent when no run is recorded, or when the user may not read runs. */
   readonly lastRun?: {

@@ -41,8 +41,8 @@ const bound: Keyword = {
 };
 
 /**
- * Every keyword that the service understands. Other keywords are refused by name, because their rules would not be
- * enforced.
+ * Every keyword that the service understands. Any other keyword is refused with an error that names it, because its
+ * rule would not be enforced.
  */
 const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
   $ref: text,
