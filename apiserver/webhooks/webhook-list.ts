@@ -80,7 +80,7 @@ class Listings {
   #webhooksOf(entry: Entry): readonly ListedWebhook[] {
     const known = this.#read.get(entry);
     if (known !== undefined) return known;
-    // The server checks configurations before it stores them, so this one is valid.
+    // The server checks configurations before it stores them, so a stored configuration is valid.
     const { metadata, webhooks = [] } = decodeObject<WebhookConfiguration>(entry.bytes);
     const listed = webhooks.map((webhook) => ({
       webhook,
@@ -94,7 +94,8 @@ class Listings {
 }
 
 /**
- * The configured webhooks, in the order of their calls: by the name of the configuration, then by the position in it.
+ * The configured webhooks, in the order of their calls: by the name of the configuration, then by the webhook's
+ * position in the configuration.
  */
 export class WebhookList {
   readonly #mutating: Listings;

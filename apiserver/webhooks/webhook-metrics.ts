@@ -5,7 +5,7 @@ import type { AdmissionVerdict } from './admission-review.ts';
 /** The buckets of the histogram in seconds, the same as in kube-apiserver. */
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 
-/** The largest status code in a label. Larger codes are counted under this one. */
+/** The largest status code in a label. A larger code is counted as this code. */
 const maxCode = 600;
 
 /** A call that may still be running. */

@@ -6,8 +6,8 @@ import type { InformerOptions } from '../client/informer.ts';
 export type ObjectShape<T extends ApiObject> = (object: T) => T;
 
 /**
- * Makes the shape for the options of an informer. `report` is called when the transform fails; the whole object is kept
- * then.
+ * Makes the shape for the options of an informer. When the transform fails, the shape calls `report`, and the whole
+ * object is kept.
  */
 export function createShape<T extends ApiObject>(
   { metadataOnly = false, transform }: InformerOptions<T>,

@@ -40,7 +40,7 @@ export interface ReflectorParts<T extends ApiObject> {
 /**
  * Follows a kind: it lists the objects, and then watches from the list's revision. After a watch ends or fails, the
  * next watch starts at the last revision. Only 410 Expired causes a new list, which starts at once. Failures are
- * retried without limit, after 800 ms, doubled up to 30 s.
+ * retried without limit. The delay is 400 to 800 ms at first, and doubles with each failure, up to 15 to 30 s.
  */
 export class Reflector<T extends ApiObject> {
   readonly #parts: ReflectorParts<T>;

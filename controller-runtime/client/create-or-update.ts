@@ -31,9 +31,9 @@ export interface CreatedOrUpdated<T extends ApiObject> {
 }
 
 /**
- * Creates the object, or replaces it with the result of `change`; writes nothing when the two are equal. When another
- * client writes the object between the read and the write, the function tries again; after eight such attempts in a
- * row, it rejects with the last error. It rejects with any other error at once.
+ * Creates the object, or replaces it with the result of `change`; writes nothing when the result equals the present
+ * object. When another client writes the object between the read and the write, the function tries again; after eight
+ * such attempts in a row, it rejects with the last error. It rejects with any other error at once.
  */
 export async function createOrUpdate<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,

@@ -38,7 +38,10 @@ export function declarationOf({ metadata }: { readonly metadata?: object }): Cla
   return declaration;
 }
 
-/** Reads only the metadata's own properties, because the metadata of a class inherits from that of its base class. */
+/**
+ * Reads only the metadata's own properties, because the metadata of a class inherits from the metadata of its base
+ * class.
+ */
 function declarationIn(metadata: object): ClassDeclaration | undefined {
   const own: unknown = Object.hasOwn(metadata, modelSymbol) ? Reflect.get(metadata, modelSymbol) : undefined;
   return isDeclaration(own) ? own : undefined;
@@ -56,8 +59,8 @@ export function readDeclaration(cls: AnyClass): ClassDeclaration | undefined {
 }
 
 /**
- * Returns the fields of the class and of its base classes, those of a base class first. A field that a subclass
- * declares again has the attributes of the subclass.
+ * Returns the fields of the base classes, and then the fields of the class itself. A field that a subclass declares
+ * again has the attributes of the subclass.
  */
 export function readFields(cls: AnyClass): ReadonlyMap<string, SchemaAttributes> {
   const fields = new Map<string, SchemaAttributes>();

@@ -7,8 +7,8 @@ import type { CauseReason, FieldCause } from './status.ts';
 const maxQuotedLength = 1024;
 
 /**
- * The maximum number of violations that one field reports: thousands of bad labels must not make a response of many
- * megabytes.
+ * The maximum number of violations that are reported for one field: thousands of bad labels must not make a response of
+ * many megabytes.
  */
 const maxCausesPerField = 100;
 

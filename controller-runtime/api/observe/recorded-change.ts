@@ -32,7 +32,7 @@ const maxChanges = 50;
 const maxValueLength = 1024;
 
 /**
- * Fields that a record leaves out, because they say nothing about a change: those that name the object, and the
+ * Fields that a record leaves out, because they say nothing about a change: the fields that name the object, and the
  * annotation with a copy of the applied object.
  */
 const quietFields: readonly string[] = [

@@ -26,20 +26,21 @@ interface Dialect {
 }
 
 /**
- * Parses the label selector of a request, which may be in several parameters. The grammar is that of Kubernetes, and
- * also has the form `key=(a,b)` of the specification. The values in the result are distinct and sorted. Throws ApiError
- * BadRequest for a malformed selector; the message has the position of the wrong character, counted from 1. Throws it
- * also for a selector over the limits of 16,384 characters, 100 requirements and 1,000 values.
+ * Parses the label selector of a request, which may be in several parameters. The grammar is the grammar of Kubernetes'
+ * label selectors, with the additional form `key=(a,b)` of the specification. The values in the result are distinct and
+ * sorted. Throws ApiError BadRequest for a malformed selector; the message has the position of the wrong character,
+ * counted from 1. Throws it also for a selector over the limits of 16,384 characters, 100 requirements and 1,000
+ * values.
  */
 export function parseLabelSelector(text: string | readonly string[]): Selector {
   return parseAll(text, { parameter: 'labelSelector', isField: false });
 }
 
 /**
- * Parses the field selector of a request. The grammar is that of label selectors without `<` and `>`. In a value, a
- * backslash makes the next `, = \ ( )` or white space a part of the value. Empty requirements between commas are
- * skipped, as in the field selectors of Kubernetes. The caller checks whether the fields are indexed. Throws the errors
- * of {@link parseLabelSelector}.
+ * Parses the field selector of a request. The grammar is the grammar of label selectors without `<` and `>`. In a
+ * value, a backslash makes the next `, = \ ( )` or white space a part of the value. Empty requirements between commas
+ * are skipped, as in the field selectors of Kubernetes. The caller checks whether the fields are indexed. Throws the
+ * errors of {@link parseLabelSelector}.
  */
 export function parseFieldSelector(text: string | readonly string[]): Selector {
   return parseAll(text, { parameter: 'fieldSelector', isField: true });
