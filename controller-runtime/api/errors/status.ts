@@ -99,10 +99,7 @@ export type StatusReason = keyof typeof statusCodes;
 export type CauseReason =
   /** A required field is absent or empty. Cure: set it. */
   | 'FieldValueRequired'
-  /**
-   * The value breaks a rule of its schema or a rule between fields. Cure: send a value that obeys the rule in the
-   * message.
-   */
+  /** The value breaks a rule of its schema or a rule between fields. Cure: follow the rule in the message. */
   | 'FieldValueInvalid'
   /** The value does not have the type in the schema. Cure: send a value of the type that the message names. */
   | 'FieldValueTypeInvalid'
