@@ -103,8 +103,8 @@ export abstract class ForwardingClient implements Client {
   }
 
   /**
-   * Called for every `get` and `list`. `send` passes the call on to the other client with the given options, which may
-   * differ from `options`.
+   * Called for every `get` and `list`. `send` makes the same call of the other client, with the options that `send` is
+   * called with: `options`, or others.
    */
   protected read<O extends NamespaceOptions | undefined, R>(
     _call: ReadCall,
@@ -115,8 +115,8 @@ export abstract class ForwardingClient implements Client {
   }
 
   /**
-   * Called for every write. `send` passes the call on to the other client with the given options, which may differ from
-   * `options`.
+   * Called for every write. `send` makes the same call of the other client, with the options that `send` is called
+   * with: `options`, or others.
    */
   protected write<O extends AnyWriteOptions | undefined, R extends ApiObject | undefined>(
     _call: WriteCall,

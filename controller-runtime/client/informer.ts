@@ -71,8 +71,8 @@ export interface Informer<T extends ApiObject> {
    * Adds an index. The function returns the values under which the index finds an object. Throws RangeError when an
    * index with this name has another function. When the function throws for an object, the error is logged, and the
    * index does not find the object. An index that is added while the informer runs is filled in several turns of the
-   * event loop; await {@link Informer.whenIndexed} before its first `byIndex`, which would otherwise complete the index
-   * in one turn, and take 25 µs for each object.
+   * event loop; await {@link Informer.whenIndexed} before the first `byIndex`. Without this wait, that `byIndex` fills
+   * the rest of the index in one turn, which takes 25 µs for each object.
    */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
   /** Resolves when no index is being filled, or the run has ended. */
@@ -90,10 +90,10 @@ export interface Informer<T extends ApiObject> {
   /** True while the cache has all objects. */
   hasSynced(): boolean;
   /**
-   * Follows the server until the signal aborts. It settles when everything has stopped, at most 10 s later: if handlers
-   * have not settled by then, it does not wait for them, and logs a warning. Several callers share one run, which ends
-   * when the signals of all of them have aborted. A call whose signal aborts earlier settles at once. When the server
-   * does not serve the kind, the informer waits until it does. Never rejects.
+   * Follows the server until the signal aborts. The promise resolves when everything has stopped, at most 10 s later:
+   * if handlers have not settled by then, the informer logs a warning and does not wait for them. Several callers share
+   * one run, which ends when the signals of all of them have aborted. A call whose signal aborts earlier settles at
+   * once. When the server does not serve the kind, the informer waits until it does. Never rejects.
    */
   run(signal: AbortSignal): Promise<void>;
 }

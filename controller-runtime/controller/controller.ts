@@ -65,7 +65,7 @@ export interface HeldShard {
 
 /**
  * A running controller: its caches, and the code that fills the queues of its shards. A controller that is not sharded
- * has one shard with all keys. It can be run only once.
+ * has one shard with all keys. A controller can be run only once.
  */
 export class Controller {
   readonly #definition: ControllerDefinition;
@@ -166,7 +166,10 @@ export class Controller {
     this.#filling.add(filling);
   }
 
-  /** Starts no more runs of a shard, and waits until none is under way, however long that takes. */
+  /**
+   * Stops starting runs of a shard, and waits until all its runs have ended, even if they take longer than the grace
+   * period.
+   */
   async drain(index: number): Promise<void> {
     await this.#shards.get(index)?.drain(this.#parts.graceMs);
   }

@@ -49,7 +49,7 @@ const usualKeys = 20;
 
 /**
  * A set of a controller's keys, with its queue, workers and runs: the keys that this process reconciles under one
- * lease, or all keys of the controller. It can be run only once.
+ * lease, or all keys of the controller. A shard can be started only once.
  */
 export class Shard {
   readonly queue: WorkQueue;
@@ -101,7 +101,10 @@ export class Shard {
   /** Called when a cache has delivered the state of an object. */
   readonly observed: ConflictWaits['observed'] = (object) => this.#waits.observed(object);
 
-  /** True when no key is ready or being processed. Delayed keys do not count. */
+  /**
+   * True when the shard has been started, no key is ready, being processed or waiting after a conflict, and no event or
+   * effect record is being written or deleted. Delayed keys do not count.
+   */
   isIdle(): boolean {
     const { length, processing } = this.queue;
     return (
@@ -118,8 +121,8 @@ export class Shard {
   }
 
   /**
-   * Starts no more runs, signals to the runs under way that they should end, and waits until they have ended or the
-   * shard is stopped. No other process may take the shard before that.
+   * Stops starting runs, signals to the runs under way that they should end, and waits until they have ended or the
+   * shard is stopped. Until then, no other process may take the shard.
    */
   async drain(graceMs: number): Promise<void> {
     const { logger } = this.#parts;

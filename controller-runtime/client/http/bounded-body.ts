@@ -5,8 +5,8 @@ import { ApiError } from '../../api/index.ts';
  * loop, the connection is closed.
  */
 export function bodyOf(response: Response): AsyncIterable<Uint8Array> {
-  // In the DOM's types, streams cannot be iterated over. Node.js' streams can, and those of a given `fetch` must be
-  // iterable, too.
+  // The DOM's types do not declare streams as iterable, but the streams of Node.js are iterable. The streams of a
+  // `fetch` that the caller passes must be iterable, too.
   return (response.body ?? noBytes()) as AsyncIterable<Uint8Array>;
 }
 

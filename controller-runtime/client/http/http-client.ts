@@ -180,8 +180,8 @@ function preconditionHeaders(preconditions: Preconditions): Readonly<Record<stri
 }
 
 /**
- * Returns the body of a patch. A merge patch contains the preconditions in its metadata, too, because servers other
- * than this one do not know the header.
+ * Returns the body of a patch. A merge patch contains the preconditions in its metadata, too, because only Homeostat's
+ * server reads the header of the preconditions.
  */
 function patchBody(patch: Patch, preconditions: Preconditions): object {
   if (patch.type === 'json') return patch.operations;

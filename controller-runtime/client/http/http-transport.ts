@@ -180,7 +180,10 @@ function retryDelayMs(error: unknown): number | undefined {
   return retryAfterSeconds * 1000;
 }
 
-/** Returns the reason of an error of fetch, which is in the cause: the message is only "fetch failed". */
+/**
+ * Returns the message of an error of fetch, with the message of its cause: the error's own message is only "fetch
+ * failed".
+ */
 function reasonText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;

@@ -134,8 +134,8 @@ class HttpWatch<T extends ApiObject> {
   }
 
   /**
-   * Yields the events of one connection. Returns the error with which the connection ended. Returns undefined if the
-   * server ended the response normally; an end at once, before the first change, counts as an error.
+   * Yields the events of one connection. Returns undefined if the server ended the response normally, and otherwise the
+   * error with which the connection ended. An end within the first second, before the first change, counts as an error.
    */
   async *#connection(): AsyncGenerator<WatchEvent<T>, { readonly error: unknown } | undefined> {
     const { transport, clock, silenceMs, path, accept } = this.#source;

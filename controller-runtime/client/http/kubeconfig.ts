@@ -41,8 +41,8 @@ export function findServer(environment: Readonly<Record<string, string | undefin
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Fields that are refused: credentials other than tokens and certificates, and connection settings that createClient
- * does not support.
+ * Fields that are refused because createClient does not support them: passwords, impersonation, proxies, and a server
+ * name for TLS.
  */
 const unsupported = {
   cluster: ['proxy-url', 'tls-server-name'],

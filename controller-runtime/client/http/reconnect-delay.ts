@@ -6,11 +6,11 @@ import type { Clock } from '../../api/index.ts';
  */
 const baseMs = 800;
 const maxMs = 30_000;
-/** The time without a failure after which the next delay is the first one again. */
+/** The time without a failure after which the next delay starts at {@link baseMs} again. */
 const quietMs = 120_000;
 
 /**
- * Returns the delay before the next attempt: 800 ms, doubled by each failure up to 30 s. The delay is multiplied by a
+ * Computes the delay before the next attempt: 800 ms, doubled by each failure up to 30 s. The delay is multiplied by a
  * random factor between a half and 1, so that clients that failed at the same time do not reconnect at the same time.
  * The delay returns to 800 ms only after two minutes without a failure, because a server may accept connections and
  * soon break them.

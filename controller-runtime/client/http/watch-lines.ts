@@ -2,8 +2,8 @@ import { TextDecoder } from 'node:util';
 import type { Clock } from '../../api/index.ts';
 
 /**
- * The error for a watch connection whose data cannot be read; the message says why. The connection cannot be used any
- * longer.
+ * The error for a watch connection that broke or received invalid data; the message says why. The connection cannot be
+ * used any longer.
  */
 export class WatchStreamError extends Error {
   override readonly name = 'WatchStreamError';

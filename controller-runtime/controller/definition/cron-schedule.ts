@@ -75,7 +75,7 @@ function checked(schedule: Schedule): Required<ScheduleOptions> {
 }
 
 function shown(value: unknown): string {
-  // JSON.stringify returns undefined for a function, so this falls back to String.
+  // JSON.stringify returns undefined for a function; String turns this into the text "undefined".
   const json: unknown = JSON.stringify(value);
   return String(json).slice(0, 100);
 }

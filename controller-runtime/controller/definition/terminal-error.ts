@@ -8,7 +8,7 @@ class TerminalError extends Error {
 
 /**
  * The error to throw when a retry cannot help: `throw terminal('spec.team names no team')`. The key is parked until its
- * object, or an object that maps to it, changes. Its earlier failures still count.
+ * object, or an object that maps to it, changes. The earlier failures of the key still count.
  */
 export function terminal(message: string, options?: { readonly cause?: unknown }): Error {
   return new TerminalError(message, options);

@@ -30,7 +30,7 @@ const maxCharacters = 16 * 1024 * 1024;
 const charactersOfEffect = 200;
 /**
  * The minimum interval between two deletions of expired records. Each deletion includes all records that have expired
- * since the one before it.
+ * since the previous deletion.
  */
 const sweepEveryMs = 1000;
 const sweepAgainMs = 60_000;

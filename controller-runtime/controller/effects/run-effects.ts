@@ -185,8 +185,9 @@ function checkFind(name: string, options: FindEffect<unknown> | undefined, keys:
 }
 
 /**
- * Returns the key of a record. The name begins with that of the controller, because the permissions of plugins depend
- * on it. The records of an owner without a namespace are in the namespace `default`, like its events.
+ * Returns the key of a record. The record's name begins with the name of the controller, because the permissions of
+ * plugins depend on this prefix. The records of an owner without a namespace are in the namespace `default`, like its
+ * events.
  */
 function recordKey({ name, finalizer }: Names, { metadata }: ApiObject, effect: string): ObjectKey {
   const hash = createHash('sha256').update(`${finalizer}\n${metadata.uid}\n${effect}`).digest('hex');

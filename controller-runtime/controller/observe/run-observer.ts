@@ -124,7 +124,10 @@ export class RunObserver {
   }
 }
 
-/** Describes the outcome in the span. A conflict is not an error, because it is retried at once. */
+/**
+ * Describes the outcome in the span. A conflict does not count as an error, because the next run follows as soon as the
+ * cache has the newer state.
+ */
 function describe(span: Span, outcome: Outcome): void {
   span.setAttribute('homeostat.result', resultOf[outcome.kind]);
   if ('error' in outcome && outcome.kind !== 'conflict') failSpan(span, outcome.error);

@@ -2,7 +2,7 @@ import type { Percentiles } from '../../api/index.ts';
 
 const kept = 512;
 
-/** The last values of a series. */
+/** The last 512 values of a series. */
 export class RecentValues {
   readonly #values = new Float64Array(kept);
   #count = 0;

@@ -30,7 +30,10 @@ export interface ReportedRun {
   readonly writes: WriteLog | undefined;
   /** The time at which the key is reconciled again, in milliseconds since 1970. */
   readonly nextTime: number | undefined;
-  /** The number of runs of the controller that were not recorded since the last record. The next record contains it. */
+  /**
+   * The number of runs of the controller that were not recorded since the last record. The next record contains this
+   * number.
+   */
   readonly counter: { unrecorded: number };
 }
 
@@ -44,8 +47,8 @@ const maxChangesLength = 32 * 1024;
 const clusterNamespace = 'default';
 
 /**
- * Returns the record of a run. Compares the states before and after each write, with one turn of the event loop for
- * each.
+ * Returns the record of a run. Compares the states before and after each write; the comparison of each write has a turn
+ * of the event loop of its own.
  */
 export async function runObject(
   run: ReportedRun,
@@ -108,8 +111,7 @@ async function recordedWrites(
   const recorded: RunWrite[] = [];
   let length = 0;
   for (const [index, write] of writes.entries()) {
-    // Each comparison is in a separate turn of the event loop, because a comparison of the largest objects takes
-    // milliseconds.
+    // A comparison of the largest objects takes milliseconds, so other work gets a turn between two comparisons.
     if (index > 0) await nextTurn();
     const full = recordedWrite(write, isSecret);
     length += full.changes === undefined ? 0 : JSON.stringify(full.changes).length;

@@ -21,7 +21,7 @@ export interface SlotRun {
   readonly logger: Logger;
 }
 
-/** The state of an object's slots that this process keeps in memory, and does not store in the object. */
+/** The state of an object's slots in the memory of this process. */
 interface KnownSlots {
   readonly uid: string;
   everyMs: number | undefined;
@@ -82,8 +82,8 @@ export class ObjectSlots {
     try {
       await run.client.patch(this.#parts.model, name, { type: 'merge', patch }, { preconditions: { uid }, ...scope });
     } catch (error) {
-      // After any other error, such as a Conflict, the next run stores the end, unless a new object has the name by
-      // then.
+      // A deleted object needs no end of its slot. After any other error, the next run stores the end, unless a new
+      // object has the same name by then.
       if (!isNotFound(error)) throw error;
     }
     known.unstored = undefined;

@@ -168,8 +168,8 @@ function stateWithoutWrite(parts: OwnParts, placed: Placed, granting: Granting):
 }
 
 /**
- * Returns the existing object with the name of a wish, if it is not a dependent yet. Throws when it may not become a
- * dependent.
+ * Returns the existing object with the name of a wish that is not among the known dependents; undefined when there is
+ * none. Throws when the object may not become a dependent.
  */
 function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
   const { model, object } = wish;
@@ -178,7 +178,10 @@ function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
   return present;
 }
 
-/** Returns the names of what a wish waits for; undefined when it does not wait. */
+/**
+ * Returns texts for the ids of the wishes and the deletion that a wish waits for; undefined when the wish does not
+ * wait.
+ */
 function waitedFor({ wish: { id, after }, present }: Placed, { states }: Granting): readonly string[] | undefined {
   const isLeaving = present?.metadata.deletionTimestamp !== undefined;
   if (after.length === 0 && !isLeaving) return undefined;

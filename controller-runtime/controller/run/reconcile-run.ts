@@ -121,7 +121,7 @@ export class ReconcileRun {
     }
   }
 
-  /** Signals to the run that the controller stops. Its requests continue. */
+  /** Signals to the run that the controller stops. The requests of the run continue. */
   stop(reason: Error): void {
     this.#stop.abort(reason);
   }

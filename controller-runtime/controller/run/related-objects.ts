@@ -69,7 +69,10 @@ export class RelatedObjects {
     }
   }
 
-  /** Returns the objects of a kind whose controller owner is `owner`, sorted by key. Throws TypeError for a kind that is not owned. */
+  /**
+   * Returns the objects of a kind whose controller owner is `owner`, sorted by key. Throws TypeError for a kind that
+   * the controller does not own.
+   */
   children<O extends ApiObject>(model: Model<O>, owner: ApiObject): readonly O[] {
     const descriptor = descriptorOf(model);
     const cacheId = cacheIdOf(descriptor);

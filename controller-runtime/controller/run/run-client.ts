@@ -44,7 +44,7 @@ interface RunWatch {
 
 const noWatches: readonly RunWatch[] = [];
 
-/** Resolves when no write is under way. */
+/** A promise that resolves when no write is under way. */
 interface Quiet {
   readonly promise: Promise<void>;
   readonly resolve: () => void;
@@ -274,7 +274,9 @@ function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): bo
   return isChange && options?.subresource === 'status';
 }
 
-/** Returns the revision that is a patch's precondition. A merge patch has it in its metadata. */
+/**
+ * Returns the revision in the metadata of a merge patch, which is the precondition of the patch; `0` for other patches.
+ */
 function preconditionOf(patch: Patch): string {
   const metadata: unknown = patch.type === 'merge' ? Reflect.get(patch.patch, 'metadata') : undefined;
   const revision: unknown =

@@ -68,8 +68,8 @@ export class RunVerbs {
   }
 
   /**
-   * Makes the dependents equal to the wishes. It may be called only once in a run, because a second list of wishes
-   * would delete the objects of the first list.
+   * Makes the dependents equal to the wishes. Except with `dryRun`, it may be called only once in a run, because a
+   * second list of wishes would delete the objects of the first list.
    */
   #own(wishes: readonly Wish[], options: OwnOptions | undefined): Promise<OwnResult> {
     if (this.#hasOwned && options?.dryRun !== true)

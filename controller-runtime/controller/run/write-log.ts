@@ -21,7 +21,7 @@ export interface LoggedWrite {
   readonly error?: unknown;
 }
 
-/** The number of writes that are kept for the record of a run. The first writes are kept. */
+/** The maximum number of writes in the record of a run. The first writes are kept. */
 const maxWrites = 32;
 
 /** The writes of a run. */

@@ -18,7 +18,7 @@ const backgroundPriority = -100;
 
 export interface EventSourceParts {
   readonly definition: ControllerDefinition;
-  /** The informers by cache id. There is one for each kind and version that the controller follows. */
+  /** The informers by {@link followIdOf}: one for each selection of each kind that the controller follows. */
   readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly statusWrites: OwnRevisions;
@@ -203,8 +203,8 @@ export class EventSource {
   }
 
   /**
-   * Enqueues the controller owners of the states before and after a change. A reference must have the group of the
-   * owner's kind; its version does not matter.
+   * Enqueues the controller owners of the states before and after a change. An owner counts only if its kind and group
+   * are those of the controller's own kind; the version does not matter.
    */
   #onOwned(source: OwnedSource, change: ObjectChange, priority: number): void {
     const { definition, queue } = this.#parts;

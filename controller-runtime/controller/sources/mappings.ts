@@ -34,7 +34,10 @@ export interface MappingParts {
  */
 const itemsPerTurn = 200;
 
-/** The maximum number of objects whose failed mapping waits for a retry. Beyond it, a failed mapping is dropped. */
+/**
+ * The maximum number of objects whose failed mapping waits for a retry. Beyond this number, a failed mapping is
+ * dropped.
+ */
 const maxFailed = 10_000;
 
 /** An event of a watched kind, with the states of the object that must be mapped. */
@@ -54,7 +57,7 @@ export interface MappedEvent {
 export class Mappings {
   readonly #parts: MappingParts;
   readonly #runParts: MappingRunParts;
-  /** A number for each source. The ids in the queue contain it. */
+  /** A number for each source. The ids in the queue contain this number. */
   readonly #sources = new Map<WatchSource, number>();
   readonly #queue: WorkQueue;
   readonly #workers: Workers;

@@ -1,6 +1,9 @@
 import { deepEqual, isJsonObject, type ApiObject, type JsonObject } from '../../api/index.ts';
 
-/** A node of `fieldsV1`: `f:<field>` for the fields of an object, `k:<keys>` for the items of a list, `.` for the node itself. */
+/**
+ * A node of `fieldsV1`: `f:<field>` for the fields of an object, `k:<keys>` or `v:<value>` for the items of a list, `.`
+ * for the node itself.
+ */
 type FieldSet = JsonObject;
 
 /** True when the manager has applied any field to the object. */

@@ -30,8 +30,9 @@ interface KindTable {
 }
 
 /**
- * The existing dependents. It finds the dependent of each wish, and those that are not wished. Most runs change
- * nothing, so the table creates no strings or maps as long as the wishes are in the order of the dependents.
+ * The existing dependents. The table finds the dependent of each wish, and the dependents that are not wished. Most
+ * runs change nothing, so the table creates no strings or maps as long as the wishes are in the order of the
+ * dependents.
  */
 export class ChildrenTable {
   readonly #tables: readonly KindTable[];
@@ -44,8 +45,8 @@ export class ChildrenTable {
   }
 
   /**
-   * Returns the dependent of a wish; undefined when it does not exist. Throws TypeError when another wish has taken it,
-   * or when the controller does not own the kind.
+   * Returns the dependent of a wish; undefined when it does not exist. Throws TypeError when an earlier wish was for
+   * the same object, or when the controller does not own the kind.
    */
   take(wish: Wish): ApiObject | undefined {
     const { model, object } = wish;

@@ -2,9 +2,9 @@ import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../../api/inde
 import { groupOf } from '../definition/kind-id.ts';
 
 /**
- * Returns the name of the annotation that lists the objects after which an object was created. When the controller no
- * longer wishes any of them, even a later process finds in this annotation that it must delete the object before the
- * listed ones. `manager` is `<group>/<controller>`, or only the controller for a kind of the core group.
+ * Returns the name of the annotation that lists the objects after which an object was created. From this annotation,
+ * even a later process of the controller knows that it must delete the object before the listed objects. `manager` is
+ * `<group>/<controller>`, or only the controller for a kind of the core group.
  */
 export function orderAnnotation(manager: string): string {
   return `created-after${manager.includes('/') ? '.' : '/'}${manager}`;
