@@ -1,8 +1,8 @@
 import type { ApiObject, ObjectKey } from '../api/index.ts';
 
 /**
- * The objects that an informer follows, and the fields that it keeps. A selection is checked when the informer is made.
- * The error for an invalid one is BadRequest, and names the option.
+ * The objects that an informer follows, and the fields that it keeps. Making an informer with invalid namespaces or an
+ * invalid selector throws ApiError BadRequest.
  */
 export interface InformerOptions<T extends ApiObject = ApiObject> {
   /**
@@ -18,10 +18,10 @@ export interface InformerOptions<T extends ApiObject = ApiObject> {
    */
   readonly metadataOnly?: boolean;
   /**
-   * Returns the object that the cache keeps, without unused fields. It is called with each state of an
-   * object, which is frozen. It must be pure, and keep name, namespace, uid and resourceVersion. When it throws or does
-   * not keep them, the error is logged, and the whole object is kept. Informers with different functions have different
-   * caches.
+   * Returns the object that the cache keeps, without unused fields. It is called with each state of an object; the
+   * state is frozen. It must be pure, and keep name, namespace, uid and resourceVersion. When it throws or changes one
+   * of these four fields, an error is logged, and the cache keeps the whole object. Informers with different functions
+   * have different caches.
    */
   transform?(this: void, object: T): T;
 }
@@ -29,7 +29,8 @@ export interface InformerOptions<T extends ApiObject = ApiObject> {
 /**
  * A handler is called with the changes of one kind, in order and one at a time. Each handler has a buffer of its own,
  * so a slow handler does not delay the others. When a handler throws, the error is logged, and the handler receives the
- * next event. The objects are frozen, and all handlers receive the same ones.
+ * next event. When more than 10,000 events wait for a handler, it does not receive the intermediate states of objects.
+ * The objects are frozen, and all handlers receive the same objects.
  */
 export interface InformerHandler<T extends ApiObject> {
   /** `initial` is true when the object existed before the handler was added. */
@@ -83,7 +84,7 @@ export interface Informer<T extends ApiObject> {
    */
   byIndex(name: string, value: string): readonly T[];
   /**
-   * Adds a handler, which receives the existing objects first, and then every change. When the informer stops and runs
+   * Adds a handler, which receives the existing objects first, and then the changes. When the informer stops and runs
    * again, the handler receives the differences since the stop.
    */
   addHandler(handler: InformerHandler<T>, options?: HandlerOptions): HandlerRegistration;

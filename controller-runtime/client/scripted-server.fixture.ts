@@ -58,7 +58,7 @@ export class ScriptedServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Sets the response to the next request. */
+  /** Scripts the response to the next request that has no scripted response yet. */
   answer({ status = 200, headers = {}, body = '' }: ScriptedAnswer): void {
     this.#scripts.push((_request, response) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });

@@ -166,10 +166,7 @@ export class Controller {
     this.#filling.add(filling);
   }
 
-  /**
-   * Stops starting runs of a shard, and waits until all its runs have ended, even if they take longer than the grace
-   * period.
-   */
+  /** Prevents further runs of a shard, and waits until the runs under way have ended, even beyond the grace period. */
   async drain(index: number): Promise<void> {
     await this.#shards.get(index)?.drain(this.#parts.graceMs);
   }

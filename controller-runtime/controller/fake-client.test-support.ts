@@ -28,10 +28,10 @@ interface Body extends ApiObject {
 export type FakeRequest = string;
 
 /**
- * A client of a fake server whose objects are in a map. It has the behaviour on which controllers depend: revisions,
- * versions, preconditions, generations and finalizers, and a write that changes nothing stores nothing. Informers
- * receive each change after two turns of the event loop, so a change may arrive before or after the response to its
- * write.
+ * A client of a fake server whose objects are in a map. It has the behaviour on which controllers depend:
+ * `resourceVersion`, `version` and `generation` of the metadata, preconditions, and finalizers. A write that changes
+ * nothing stores nothing. Informers receive each change after two turns of the event loop, so a change may arrive
+ * before or after the response to its write.
  */
 export class FakeClient implements Client {
   readonly requests: FakeRequest[] = [];
@@ -40,7 +40,7 @@ export class FakeClient implements Client {
    * unless a test holds the informer.
    */
   answerTurns = 0;
-  /** Called before each request is carried out; an error that it throws is the response. */
+  /** Called before each request is carried out. If it throws an error, the request rejects with that error. */
   intercept: (line: FakeRequest) => void | Promise<void> = () => {};
   readonly #objects = new Map<string, Body>();
   readonly #informers = new Map<string, FakeInformer>();

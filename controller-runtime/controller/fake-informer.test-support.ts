@@ -7,8 +7,8 @@ interface Change<T> {
 }
 
 /**
- * An informer whose cache receives each change two turns of the event loop later, or, while a test holds it, only after
- * the release.
+ * An informer whose cache receives each change two turns of the event loop after the write. While a test holds the
+ * informer, the cache receives the changes only after the release.
  */
 export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T> {
   resourceVersion = '0';

@@ -102,8 +102,8 @@ export class Shard {
   readonly observed: ConflictWaits['observed'] = (object) => this.#waits.observed(object);
 
   /**
-   * True when the shard has been started, no key is ready, being processed or waiting after a conflict, and no event or
-   * effect record is being written or deleted. Delayed keys do not count.
+   * True when the shard has been started, no key is ready, being processed or waiting after a conflict, no event is
+   * being written, and no expired record of an effect is being deleted. Delayed keys do not count.
    */
   isIdle(): boolean {
     const { length, processing } = this.queue;
@@ -121,7 +121,7 @@ export class Shard {
   }
 
   /**
-   * Stops starting runs, signals to the runs under way that they should end, and waits until they have ended or the
+   * Prevents further runs, signals to the runs under way that they should end, and waits until they have ended or the
    * shard is stopped. Until then, no other process may take the shard.
    */
   async drain(graceMs: number): Promise<void> {

@@ -6,7 +6,7 @@ import { parseDuration, type Duration } from '../controller/definition/parse-dur
  * and renews.
  */
 export interface LeaderElectionOptions {
-  /** The name of the Lease, a DNS subdomain. All managers with the same name compete. */
+  /** The name of the Lease, a DNS subdomain. All managers that use this Lease compete. */
   readonly name: string;
   /** The namespace of the Lease, which must exist. Default `default`. */
   readonly namespace?: string;
@@ -30,8 +30,8 @@ export interface LeaderElectionOptions {
    */
   readonly retryPeriodMs?: Duration;
   /**
-   * Called, for metrics, when this process becomes the leader, and when it is no longer the leader. Errors that it
-   * throws are logged.
+   * Called, for metrics, when the process becomes the leader, and when it is no longer the leader; first, with false,
+   * when the manager is made. An error that the callback throws is logged.
    */
   readonly observe?: (status: { readonly name: string; readonly isLeader: boolean }) => void;
 }

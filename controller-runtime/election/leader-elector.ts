@@ -20,7 +20,10 @@ export interface ElectorParts {
 /** The state of a lease when it was last read. */
 interface Observed {
   readonly lease: Lease;
-  /** Identifies the last renewal by the holder. Changes of other fields do not change it. */
+  /**
+   * A text that identifies the last renewal by the holder. A request for the lease (`preferredHolder`) does not change
+   * this text.
+   */
   readonly record: string;
   /**
    * The time at which this renewal was first seen, by the clock of this process. The timestamps of other processes are
@@ -159,7 +162,9 @@ export class LeaderElector {
     return this.#renewedMs + this.#settings.renewDeadlineMs - this.#parts.clock.monotonicMs();
   }
 
-  /** Takes or renews the lease within the limit. Resolves with false when that failed; never rejects. */
+  /**
+   * Takes or renews the lease within `limitMs`. Resolves with true on success, and otherwise with false; never rejects.
+   */
   async #attempt(limitMs: number): Promise<boolean> {
     const startedMs = this.#parts.clock.monotonicMs();
     try {

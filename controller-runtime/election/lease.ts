@@ -37,7 +37,7 @@ export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): L
   };
 }
 
-/** Leaves out the request of another process for the lease, because the former holder has granted the request. */
+/** Returns the spec without `preferredHolder`, because a request for the lease ends when a process takes the lease. */
 function withoutPreference({ preferredHolder: _, ...spec }: LeaseSpec = {}): LeaseSpec {
   return spec;
 }

@@ -6,9 +6,9 @@ import { ShardSeat, type SeatParts } from './shard-seat.ts';
 
 /**
  * Shares the shards of a controller among the running processes: each shard is a Lease, whose holder reconciles the
- * keys of the shard. A process that has too few shards requests one in the field `preferredHolder` of its Lease; the
- * holder waits until its runs have ended, and releases the lease. No process decides for the others, and only the
- * holder of a shard reconciles its keys.
+ * keys of the shard. A process that has too few shards requests a shard in the field `preferredHolder` of the shard's
+ * Lease; the holder waits until the runs of the shard have ended, and releases the lease. No process decides for the
+ * others, and only the holder of a shard reconciles its keys.
  */
 export class ShardElection {
   readonly #settings: ElectionSettings & { readonly strategy: string };
@@ -60,8 +60,8 @@ export class ShardElection {
   }
 
   /**
-   * Returns the time until the next step. It ends at the latest when the lease of a silent holder expires, so that the
-   * keys of its shard do not wait longer.
+   * Returns the time until the next step. The step follows at the latest when the lease of a silent holder expires, so
+   * that the keys of its shard do not wait longer.
    */
   #pauseMs(): number {
     const expiries = this.#seats.map(({ expiresInMs }) => Math.max(1, Math.ceil(expiresInMs)));
@@ -97,8 +97,8 @@ export class ShardElection {
   }
 
   /**
-   * Takes free shards. The first lease determines the number of shards, so it is taken first. When processes with
-   * different numbers start at the same time, they detect each other when they read the leases again, before the first
+   * Takes free shards. The first lease determines the number of shards, so it is taken first. Processes that start at
+   * the same time with different numbers of shards detect each other when they read the leases again, before the first
    * run.
    */
   async #take(shards: readonly number[], signal: AbortSignal): Promise<void> {

@@ -9,7 +9,7 @@ import type { Term } from './term.ts';
 interface ShardHost {
   /** Starts to reconcile a shard, with writes through `client`. */
   open(index: number, held: HeldTerm): void;
-  /** Waits until no run of a shard is under way, however long that takes. */
+  /** Prevents further runs of a shard, and waits until the runs under way have ended, even beyond the grace period. */
   drain(index: number): Promise<void>;
   /**
    * Stops the work for a shard. Runs that take longer than `graceMs` are abandoned. The default is the grace period of
@@ -89,8 +89,8 @@ export class ShardSeat {
   }
 
   /**
-   * True when this process may take the shard. A shard that was released for another process is reserved for it for a
-   * while.
+   * True when this process may take the shard. A shard that was released for another process is reserved for that
+   * process for two retry periods.
    */
   get isFree(): boolean {
     if (!this.isAway || !this.#isKnown || this.#elector.freeInMs > 0) return false;

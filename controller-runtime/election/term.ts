@@ -9,12 +9,12 @@ export class Term {
     this.epoch = epoch;
   }
 
-  /** Aborts when the lease is lost. The reason of the abort is the error that names the cause. */
+  /** Aborts when the lease is lost or released. The reason of the abort is the error that names the cause. */
   get signal(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** Ends the term when the lease is lost. Only the first reason counts. */
+  /** Ends the term, because the lease is lost or released. Only the first reason counts. */
   end(why: string, cause?: unknown): void {
     if (!this.#over.signal.aborted) this.#over.abort(leaseLost(this.epoch, why, cause));
   }

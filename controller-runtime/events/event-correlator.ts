@@ -131,7 +131,7 @@ class BoundedMap<V> {
     this.#maxSize = maxSize;
   }
 
-  /** Returns the value of a key, which becomes the most recently used one. Creates the value if it is absent. */
+  /** Returns the value of a key, and makes the key the most recently used one. Creates the value if it is absent. */
   take(key: string, create: () => V): V {
     const value = this.#entries.get(key) ?? create();
     this.#entries.delete(key);

@@ -25,7 +25,10 @@ export interface ManagerOptions {
   readonly clock?: Clock;
   /** The logger. Errors that it throws are ignored. Default: a logger that writes nothing. */
   readonly logger?: Logger;
-  /** Returns the reconcileID of each run. Default: random UUIDs. */
+  /**
+   * Returns a new id at each call: for runs, events, external effects, and the identity in the election. Default:
+   * random UUIDs.
+   */
   readonly uuid?: () => string;
   /** Returns a random number in [0, 1) for the jitter of the election. Default Math.random. */
   readonly random?: () => number;

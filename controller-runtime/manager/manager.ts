@@ -193,7 +193,10 @@ export class Manager {
     if (definition !== undefined) this.#definitions.set(name, Object.freeze({ ...definition, ...change(definition) }));
   }
 
-  /** Stops a controller within the grace period, and removes it. Resolves when no such controller runs. */
+  /**
+   * Stops a controller within the grace period, and removes it. Resolves when it has stopped, or at once when there is
+   * no such controller.
+   */
   async remove(name: string): Promise<void> {
     const leaving = this.#leaving.get(name) ?? this.#remove(name);
     this.#leaving.set(name, leaving);

@@ -15,9 +15,9 @@ export interface Runnable {
   readonly name: string;
   /**
    * The condition for the start: `nothing` (the default, for example for HTTP endpoints); `caches`: the caches of all
-   * controllers are synced, or `cacheSyncTimeoutMs` has passed; `leadership`: this manager leads, like for controllers.
-   * The part is stopped before the caches end, or before the lease is released, if it needs these. Without an election,
-   * every manager leads.
+   * controllers are synced, or `cacheSyncTimeoutMs` has passed; `leadership`: this manager leads, as for controllers. A
+   * part with `caches` is stopped before the caches stop, and a part with `leadership` before the lease is released.
+   * Without an election, every manager leads.
    */
   readonly needs?: 'nothing' | 'caches' | 'leadership';
   /**

@@ -13,8 +13,8 @@ export interface ShardedControllerParts extends Omit<SeatParts, 'host'> {
 }
 
 /**
- * Returns the settings of the leases of a sharded controller, which are named `<lease>.<controller>.<shard>`; undefined for a
- * controller without shards. Throws RangeError when such a name is too long.
+ * Returns the settings of the leases of a sharded controller, which are named `<lease>.<controller>.<shard>`; undefined
+ * without an election, or for a controller without shards. Throws RangeError when such a name is too long.
  */
 export function shardSettings(
   election: ElectionSettings | undefined,

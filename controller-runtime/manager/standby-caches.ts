@@ -43,7 +43,7 @@ export class StandbyCaches {
     if (followed !== undefined) await stopPart(followed.part);
   }
 
-  /** The kinds that are not synced. */
+  /** The ids of the caches that are not synced. */
   unsynced(): readonly string[] {
     const informers = [...this.#followed.values()].flatMap((followed) => [...followed.informers]);
     const kinds = informers.filter(([, informer]) => !informer.hasSynced()).map(([cacheId]) => cacheId);

@@ -28,7 +28,7 @@ export function backoffDelayMs(failures: number, options: Pick<BackoffOptions, '
 
 /**
  * Checks the options.
- * @throws RangeError for an option with an invalid value, which it names; TypeError for an unknown key.
+ * @throws RangeError that names the option with an invalid value; TypeError for an unknown key.
  */
 export function checkBackoff(options: BackoffOptions): void {
   const unknown = unknownKeyOf(options, Object.keys(defaults));

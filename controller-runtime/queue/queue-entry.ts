@@ -41,7 +41,10 @@ export class QueueEntry {
   priority: number | undefined = undefined;
   /** The reasons of the next run. */
   reasons: readonly Reason[] = noReasons;
-  /** True when a reason is a change. This is stored separately, because the list of reasons may be full. */
+  /**
+   * True when one of the reasons of the next run is a change. This is stored separately, because a full list of reasons
+   * may lack the change.
+   */
   changed = false;
   /** The number of consecutive runs after which a back-off and another run were needed. */
   attempts = 0;

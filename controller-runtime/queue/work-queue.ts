@@ -20,13 +20,13 @@ export interface AddOptions {
 export interface RetryOptions extends AddOptions {
   /** The last error, for {@link WorkQueue.snapshot}. */
   readonly error?: string;
-  /** Delays the key by its back-off, but counts no failure towards the retry limit. Default false. */
+  /** True to count no failure towards the retry limit; the back-off still applies. Default false. */
   readonly unlimited?: boolean;
 }
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
-  /** Called when a key becomes ready; `get` then returns it. Must not throw. */
+  /** Called each time a key becomes ready, so that the caller can call `get`. Must not throw. */
   readonly onReady?: () => void;
   readonly backoff?: BackoffOptions;
   /** The number of retries after which a failing key is parked. Default: no limit. */
@@ -192,7 +192,7 @@ export class WorkQueue {
     if (this.#processing === 0) this.#releaseDrains();
   }
 
-  /** Shuts the queue down: it refuses new keys, and `get` returns none. Resolves waiting drains. */
+  /** Shuts down: new keys are ignored, `get` returns undefined, and calls of `shutdownWithDrain` resolve. */
   shutdown(): void {
     this.#close();
     this.#releaseDrains();

@@ -39,14 +39,14 @@ export class Workers {
     this.pump();
   }
 
-  /** Starts no further keys. Items that are being processed continue. */
+  /** Stops taking keys from the queue. Items that are being processed continue. */
   stop(): void {
     this.#isWorking = false;
     this.#leave?.();
     this.#leave = undefined;
   }
 
-  /** Starts ready keys while workers are free. Call it when a key becomes ready. */
+  /** Starts to process ready keys while workers are free. Call it when a key becomes ready. */
   pump(): void {
     const { queue, process, itemsPerTurn = 64 } = this.#parts;
     while (this.#isWorking && this.#itemsThisTurn < itemsPerTurn && this.#pool.hasRoom) {

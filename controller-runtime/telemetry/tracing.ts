@@ -64,7 +64,7 @@ type Installed = NonNullable<ReturnType<typeof installedApi>>;
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 
-/** The spans in which states of objects were written, for as long as these states are in memory. */
+/** The traceparents of the spans in which states of objects were written, for as long as the states are in memory. */
 const origins = new WeakMap<object, string>();
 
 /**

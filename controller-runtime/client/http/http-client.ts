@@ -35,7 +35,7 @@ import { creationPath, objectPath } from './resource-path.ts';
 export interface HttpClientParts {
   readonly transport: HttpTransport;
   readonly reads: HttpReads;
-  /** The kinds whose models the caller knows, so that they need no discovery. */
+  /** Models that the caller knows, so that their kinds need no discovery. */
   readonly models: readonly Model[];
   /** Makes the informers that {@link Client.informer} returns. */
   readonly informer: Client['informer'];

@@ -58,8 +58,8 @@ const plugins = ['exec', 'auth-provider'] as const;
 /**
  * Reads a kubeconfig file: `const { url, ...access } = readKubeconfig(path); createClient(url, access)`. It reads the
  * user's `token`, `tokenFile`, and client certificate with its key. Throws an Error that names the file and the field
- * when a field is missing, or needs something that createClient does not support. An error never contains a value of
- * the file.
+ * when a field is missing, or needs something that createClient does not support. An error never contains a credential
+ * of the file.
  */
 export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}): KubeconfigAccess {
   const file = new KubeconfigFile(path);
@@ -100,7 +100,7 @@ function certificateOf(file: KubeconfigFile, user: Fields): Pick<KubeconfigAcces
   return { cert, key };
 }
 
-/** Reads the fields of a kubeconfig file. Its errors contain the path of the file and of the wrong field. */
+/** Reads the fields of a kubeconfig file. Its errors contain the path of the file and the name of the wrong field. */
 class KubeconfigFile {
   readonly root: Fields;
   readonly #path: string;

@@ -75,8 +75,8 @@ function isKeyOf(certificate: X509Certificate, key: string): boolean {
 
 async function load(connect: { ca?: string[]; cert?: string; key?: string }): Promise<typeof fetch> {
   const undici = await import('undici');
-  // The agent need not be closed, because its idle connections do not keep the process alive. In this it is like the
-  // fetch of Node.js.
+  // The agent need not be closed, because its idle connections do not keep the process alive. The agent of Node.js' own
+  // fetch is the same in this respect.
   const dispatcher = new undici.Agent({ connect });
   const trusting = async (input: string, init: object): Promise<unknown> =>
     undici.fetch(input, { ...init, dispatcher });

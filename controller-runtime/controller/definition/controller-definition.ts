@@ -39,9 +39,9 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    * Each object is reconciled at the times of a calendar, which are called slots. In the run of a slot, `scheduled` is
    * the time of the slot. A function returns the schedule of an object, or undefined for none; the result must depend
    * only on the object. A slot has ended when its run returns without a request for `requeue`, or throws `terminal(…)`.
-   * A slot that has ended never runs again. If the run of a slot was cut short, another run with the same `scheduled`
-   * follows. For a new object or a changed schedule, the first slot is the next one. The state of the schedule is
-   * stored in annotations of the object. Default: none.
+   * A slot that has ended never runs again. If the run of a slot failed or was cut short, another run with the same
+   * `scheduled` follows. For a new object or a changed schedule, the first slot is the next one. The state of the
+   * schedule is stored in annotations of the object. Default: none.
    */
   readonly schedule?: PerObject<T, Schedule>;
   /**
@@ -57,8 +57,8 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    */
   readonly shards?: number;
   /**
-   * The time after which the signal of a run aborts, and the run counts as failed. Default 2 minutes, so that every
-   * wait ends.
+   * The time after which the signal of a run aborts, and the run counts as failed. Default 2 minutes. There is always a
+   * timeout, so that no run waits forever.
    */
   readonly timeoutMs?: Duration;
   /** The delays of a failing key. Default: 5 ms, doubled by each failure of the key, up to 1000 s. */

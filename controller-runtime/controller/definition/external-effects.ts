@@ -10,9 +10,9 @@ export interface EffectContext {
 
 export interface FindEffect<R> {
   /**
-   * Looks for the effect of an earlier attempt with this key in the other system; returns undefined or null when there
-   * is none. It is called when the effect began but its result was not recorded, because the process crashed or a
-   * response was lost.
+   * Looks in the other system for the effect of an earlier attempt with the same idempotency key; returns undefined or
+   * null when there is none. It is called when the effect began but its result was not recorded, because the process
+   * crashed or a response was lost.
    */
   find(this: void, context: EffectContext): R | undefined | null | Promise<R | undefined | null>;
 }

@@ -24,7 +24,7 @@ export interface PrioritizedKey {
   readonly priority: number;
 }
 
-/** Keys of objects to reconcile: names, `namespace/name`, key objects, or one of these with a priority. */
+/** Keys of objects to reconcile: names, `namespace/name`, key objects, or any of these with a priority. */
 export type MappedKeys = Iterable<string | ObjectKey | PrioritizedKey>;
 
 /** The context of a mapping. */

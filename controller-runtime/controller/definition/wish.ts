@@ -82,9 +82,9 @@ export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
 const wishKeys: readonly string[] = ['id', 'after', 'ready', 'adopt'] satisfies readonly (keyof WishOptions)[];
 
 /**
- * Declares an object for `own`: the fields that it should have, by server-side apply. Its metadata needs only the name:
- * the run adds the owner, and the namespace of the owner if it has one. Throws TypeError for an object without a name
- * and for an unknown option.
+ * Declares an object for `own`: the fields that the run sets by server-side apply. The metadata needs only the name:
+ * the run adds the owner reference, and the namespace of the owner if the owner has one. Throws TypeError for an object
+ * without a name and for an unknown option.
  */
 export function wish<O extends ApiObject>(
   model: Model<O>,

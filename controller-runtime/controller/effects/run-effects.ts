@@ -43,8 +43,8 @@ const lastOptions: readonly string[] = ['find'] satisfies readonly (keyof FindEf
 const maxNameLength = 63;
 
 /**
- * The number of hexadecimal characters of the hash in the name of a record. So many characters have 160 bits, which is
- * enough for the names of different effects to differ.
+ * The number of hexadecimal characters of the hash in the name of a record. 40 characters have 160 bits: enough that
+ * different effects have different names.
  */
 const hashCharacters = 40;
 

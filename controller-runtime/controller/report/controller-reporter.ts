@@ -90,7 +90,7 @@ export class ControllerReporter {
     else this.#counter.unrecorded += 1;
   }
 
-  /** Reports the final state of the controller, in which it no longer runs. */
+  /** Reports the final state of the controller, with `running: false`. */
   async close(): Promise<void> {
     await this.#state.close();
   }

@@ -47,8 +47,8 @@ const maxChangesLength = 32 * 1024;
 const clusterNamespace = 'default';
 
 /**
- * Returns the record of a run. Compares the states before and after each write; the comparison of each write has a turn
- * of the event loop of its own.
+ * Returns the record of a run. Compares the states before and after each write; each comparison is made in a separate
+ * turn of the event loop.
  */
 export async function runObject(
   run: ReportedRun,

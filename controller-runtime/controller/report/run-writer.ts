@@ -51,7 +51,7 @@ const closeMs = 5000;
 /** Writes the records of runs: all records while there are few runs, otherwise only the most important ones. */
 export class RunWriter {
   readonly #parts: RunWriterParts;
-  /** The runs of this interval. */
+  /** The accepted runs of the current interval. */
   readonly #waiting: Readonly<Record<RunWeight, ReportedRun[]>> = {
     failed: [],
     asked: [],
@@ -60,7 +60,7 @@ export class RunWriter {
   };
   #tokens = burst;
   #filledMs: number;
-  /** The number of all runs of this interval, including those that were not accepted. */
+  /** The number of all runs of the current interval, including those that were not accepted. */
   #offered = 0;
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;

@@ -82,8 +82,8 @@ export class ObjectSlots {
     try {
       await run.client.patch(this.#parts.model, name, { type: 'merge', patch }, { preconditions: { uid }, ...scope });
     } catch (error) {
-      // A deleted object needs no end of its slot. After any other error, the next run stores the end, unless a new
-      // object has the same name by then.
+      // When the object is deleted, there is no end to store. After any other error, the next run stores the end,
+      // unless a new object has the same name by then.
       if (!isNotFound(error)) throw error;
     }
     known.unstored = undefined;

@@ -168,8 +168,8 @@ function stateWithoutWrite(parts: OwnParts, placed: Placed, granting: Granting):
 }
 
 /**
- * Returns the existing object with the name of a wish that is not among the known dependents; undefined when there is
- * none. Throws when the object may not become a dependent.
+ * Looks for an object with the name of a wish that has no dependent yet. Returns undefined when there is no such
+ * object. Throws when the object may not become a dependent.
  */
 function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
   const { model, object } = wish;
@@ -179,8 +179,8 @@ function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
 }
 
 /**
- * Returns texts for the ids of the wishes and the deletion that a wish waits for; undefined when the wish does not
- * wait.
+ * Returns the ids of the wishes that a wish waits for, and a text for the deletion that it waits for; undefined when
+ * the wish waits for nothing.
  */
 function waitedFor({ wish: { id, after }, present }: Placed, { states }: Granting): readonly string[] | undefined {
   const isLeaving = present?.metadata.deletionTimestamp !== undefined;

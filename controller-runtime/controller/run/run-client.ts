@@ -275,7 +275,7 @@ function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): bo
 }
 
 /**
- * Returns the revision in the metadata of a merge patch, which is the precondition of the patch; `0` for other patches.
+ * Returns the revision in the metadata of a merge patch, which is a precondition; `0` when there is no such revision.
  */
 function preconditionOf(patch: Patch): string {
   const metadata: unknown = patch.type === 'merge' ? Reflect.get(patch.patch, 'metadata') : undefined;

@@ -77,8 +77,8 @@ export async function followCache(informer: Informer<ApiObject>, cacheId: string
 
 /**
  * After each of the first 100 checks of the condition, {@link waitFor} waits only for the next turn of the event loop.
- * After later checks, it sleeps for `pollMs`. A list from a server in the same process arrives within a few turns, so it
- * is noticed without a sleep.
+ * After later checks, it sleeps for `pollMs`. A list from a server in the same process arrives within a few turns, so
+ * it is noticed without a sleep.
  */
 const turnsBeforePolling = 100;
 const pollMs = 10;

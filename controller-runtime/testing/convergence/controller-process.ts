@@ -104,7 +104,7 @@ export class ControllerProcess {
     return [...this.failedKeys().map(describeFailure), ...this.#parts.list()];
   }
 
-  /** The last error of the failures. */
+  /** The last error that the manager logged; undefined when there is none. */
   get lastError(): unknown {
     return this.#lastError;
   }
