@@ -46,8 +46,8 @@ export interface InformerHandler<T extends ApiObject> {
 
 export interface HandlerOptions {
   /**
-   * Calls this handler again with every cached object, as an update that changes nothing, each time this many
-   * milliseconds have passed. A number that is not above 0 causes a RangeError. Default: never.
+   * The interval in milliseconds at which the handler is called again with every cached object, as an update that
+   * changes nothing. A number that is not above 0 causes a RangeError. Default: never.
    */
   readonly resyncMs?: number;
 }
@@ -60,7 +60,10 @@ export interface HandlerRegistration {
   remove(): void;
 }
 
-/** A cache of the objects of one kind, or of some of them, that follows the server. It is empty until it is run. */
+/**
+ * A cache of the objects of one kind, or of some of them, that follows the server. The cache is empty before `run` is
+ * called, and after the run has ended.
+ */
 export interface Informer<T extends ApiObject> {
   /** Returns an object from the cache; undefined when the cache does not have it. */
   get(key: ObjectKey): T | undefined;

@@ -15,7 +15,7 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
   /** If set, each run rejects with this error. */
   failure: Error | undefined = undefined;
   runs = 0;
-  /** The resync interval of each handler. {@link resync} simulates that all of them have passed. */
+  /** The resync interval of each handler. {@link resync} simulates that all these intervals have passed. */
   readonly resyncPeriods: (number | undefined)[] = [];
   readonly #snapshot: () => { readonly objects: readonly T[]; readonly revision: string };
   readonly #cache = new Map<string, T>();

@@ -145,7 +145,9 @@ export class Shard {
     await this.#recorder.close();
   }
 
-  /** Waits for the runs under way, for at most the grace period. Returns false when some are still under way then. */
+  /**
+   * Waits for the runs under way, for at most the grace period. Returns false when runs are still under way after that.
+   */
   async #drainWithin(graceMs: number): Promise<boolean> {
     for (const run of this.#running.values()) run.stop(new Error('the controller is stopping'));
     await endsWithin(this.#parts.clock, graceMs, this.queue.shutdownWithDrain());

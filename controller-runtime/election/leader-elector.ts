@@ -132,7 +132,7 @@ export class LeaderElector {
     while (!until.signal.aborted) {
       await sleep(clock, Math.min(retryPeriodMs, this.#remainingMs()), until.signal);
       if (until.signal.aborted) break;
-      // The time is checked first: after a pause of this process, another one may hold the lease.
+      // The time is checked first: after a pause of this process, another process may hold the lease.
       if (this.#remainingMs() > 0) await this.#attempt(this.#remainingMs());
       if (this.#remainingMs() <= 0) term.end(`the lease was not renewed within ${renewDeadlineMs} ms`);
     }
@@ -175,7 +175,7 @@ export class LeaderElector {
       this.#renewedMs = startedMs;
       return true;
     } catch (err) {
-      // It is normal for a candidate that another one is faster, so no warning is logged.
+      // It is normal that another candidate is faster, so no warning is logged.
       const level = isLostRace(err) ? 'debug' : 'warn';
       this.#parts.logger[level]({ err, lease: this.#name }, 'the lease was not taken or renewed; trying again');
       return false;

@@ -34,7 +34,7 @@ export class ShardElection {
   }
 
   /**
-   * True when each shard is reconciled by this process, or was held by another one when last read, and no shard is
+   * True when each shard is reconciled by this process, or was held by another process when last read, and no shard is
    * moving.
    */
   get isSettled(): boolean {
@@ -149,8 +149,8 @@ export class ShardElection {
 
   /**
    * Returns the shards in the order in which this process tries to take them. The order begins with a different shard
-   * in each process, so that they do not all try to take the same one. The first shard is an exception: it comes before
-   * all others in every process, because its lease determines the number of shards.
+   * in each process, so that the processes do not all try to take the same shard. The first shard is an exception: it
+   * comes before all others in every process, because its lease determines the number of shards.
    */
   #inTurn(): readonly ShardSeat[] {
     const start = shardOf(this.#settings.identity, this.#seats.length);

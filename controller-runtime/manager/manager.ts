@@ -34,7 +34,7 @@ export interface WatchHandle {
 
 type ManagerState = 'created' | 'running' | 'stopped';
 
-/** Runs controllers and other long-running parts. The failure of one is logged, and the others continue. */
+/** Runs controllers and other long-running parts. The failure of a part is logged, and the other parts continue. */
 export class Manager {
   readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid' | 'metrics'>>;
   readonly #ownsMetrics: boolean;

@@ -20,7 +20,7 @@ export class ReadyList {
     return this.#size;
   }
 
-  /** Appends an entry after all others with its priority. */
+  /** Appends an entry to the list of its priority. */
   push(entry: QueueEntry, priority: number): void {
     const level = this.#levels.get(priority) ?? this.#addLevel(priority);
     entry.level = level;

@@ -9,8 +9,8 @@ import { isChange, noReasons, withReason, type Reason } from './reason.ts';
 
 export interface AddOptions {
   /**
-   * The priority: keys with the highest one come first. Default 0; for a running key that is requeued, the priority of
-   * its run.
+   * The priority: keys with a higher priority come first. Default 0; for a running key that is requeued, the priority
+   * of its run.
    */
   readonly priority?: number;
   /** The reason of the add. Default: `manual` for add, `timer` for addAfter, `retry` for addRateLimited. */
@@ -42,8 +42,8 @@ const retry: Reason = Object.freeze({ type: 'retry' });
 /**
  * A keyed work queue: one entry for each key, and never two runs of a key at once. A key that is added while it is
  * being processed runs exactly once more. The order is by priority, then first in, first out; raising a key's priority
- * puts it at the end of its new level. Each failing key has its own back-off. With a retry limit, a key that exceeds it
- * is parked: it stays visible, and the next add whose reason is a change (event, owner, mapping, schedule, manual)
+ * puts it at the end of its new level. Each failing key has its own back-off. A key that exceeds the retry limit is
+ * parked: the key stays visible, and the next add whose reason is a change (event, owner, mapping, schedule, manual)
  * releases it.
  */
 export class WorkQueue {
@@ -135,7 +135,7 @@ export class WorkQueue {
 
   /**
    * Parks a key until something changes. Its failures still count. If a change arrived during its run, the key is ready
-   * at once.
+   * after `done`.
    */
   park(key: string, error?: string): void {
     const entry = this.#entryOf(key);
@@ -364,7 +364,7 @@ export class WorkQueue {
 
   /**
    * Sets the timer of the queue for the key that is due first. When the timer fires for a key that is no longer
-   * delayed, it is only set again for the next key.
+   * delayed, the timer is only set again for the next key.
    */
   #arm(): void {
     const dueMs = this.#delayed.first()?.dueMs;

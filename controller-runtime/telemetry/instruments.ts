@@ -18,7 +18,7 @@ export class Gauge {
 
 /** A histogram: it counts observations by bucket, and adds up their values. */
 export class Histogram {
-  /** Upper bounds, ascending. */
+  /** The upper bounds of the buckets, ascending. */
   readonly buckets: readonly number[];
   /** The number of observations in each single bucket. The last bucket has no upper bound. */
   readonly counts: Float64Array;

@@ -25,7 +25,8 @@ export type Sample = readonly [labels: readonly string[], value: number];
 export interface Family<I> {
   /**
    * Returns the series with these label values. The first call creates the series with the value 0. Keep the returned
-   * series if you count often. Beyond 5,000 series, all further ones share one series whose labels are all `other`.
+   * series if you count often. Beyond 5,000 series, all further label values share one series whose labels are all
+   * `other`.
    */
   of(...values: readonly string[]): I;
 }

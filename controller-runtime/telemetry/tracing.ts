@@ -69,8 +69,8 @@ const origins = new WeakMap<object, string>();
 
 /**
  * Runs the work in a span, which is the active span for everything that the work awaits. Without an SDK, it only runs
- * the work, and does not call the function for the options. A rejection is recorded in the span, and rejects the
- * result.
+ * the work, and does not call the function for the options. When the work rejects, the error is recorded in the span,
+ * and the returned promise rejects with it.
  */
 export function inSpan<R>(options: () => SpanOptions, work: (span: Span | undefined) => Promise<R>): Promise<R> {
   const api = installedApi();

@@ -60,8 +60,8 @@ export class HttpTransport {
 
   /**
    * Sends a request; resolves with the JSON value of the response, which is never null and never a scalar. After a 429
-   * or 503 with Retry-After, it waits for the requested time and tries again, also when the method is a write: such a
-   * response means that the server has not changed anything. Other failures are not retried.
+   * or 503 with Retry-After, the client waits for the requested time and sends the request again, also when the request
+   * is a write: such a response means that the server has not changed anything. Other failures are not retried.
    */
   async send(request: HttpRequest): Promise<object> {
     for (let retries = 0; ; retries += 1) {
@@ -77,8 +77,8 @@ export class HttpTransport {
   }
 
   /**
-   * Opens a stream that lives until `connection` aborts or the loop over it is left. If the headers of the response do
-   * not arrive within requestTimeoutMs, the connection is aborted.
+   * Opens a stream that lives until `connection` aborts or the caller leaves the loop over the stream. If the headers
+   * of the response do not arrive within requestTimeoutMs, the connection is aborted.
    */
   open(request: HttpRequest, connection: AbortController): Promise<AsyncIterable<Uint8Array>> {
     return this.#exchange(request, connection, async (response) => bodyOf(response));

@@ -39,8 +39,8 @@ export interface SilenceParts {
   readonly clock: Clock;
   readonly silenceMs: number;
   /**
-   * Called when no chunk has arrived for `silenceMs`. It has to close the connection, so that reading from the
-   * connection rejects or ends.
+   * Called when no chunk has arrived for `silenceMs`. The callback has to close the connection, so that reading from
+   * the connection rejects or ends.
    */
   readonly onSilence: () => void;
 }

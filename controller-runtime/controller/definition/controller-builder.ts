@@ -31,7 +31,7 @@ export class ControllerBuilder<T extends ApiObject> {
     return this.with({ cleanup });
   }
 
-  /** Sets any other options. They replace earlier values. */
+  /** Sets any options. A given option replaces its earlier value. */
   with(options: BuilderOptions<T>): ControllerBuilder<T> {
     return new ControllerBuilder(this.#model, { ...this.#options, ...options });
   }

@@ -16,7 +16,7 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly name?: string;
   /**
    * Kinds whose objects this controller creates; {@link owned} adds options to a kind. A change of such an object
-   * enqueues its controller owner.
+   * enqueues the key of its controller owner.
    */
   readonly owns?: readonly (Model | OwnedSource)[];
   readonly watches?: readonly WatchSource[];
@@ -51,7 +51,7 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly concurrency?: number;
   /**
    * Divides the keys into this many shards, 1 to 256, which several processes share. Each shard has a Lease of its own,
-   * and moves to another process when processes start or stop. Use more shards than processes, so that all processes
+   * and may move to another process when processes start or stop. Use more shards than processes, so that all processes
    * have about the same amount of work: 16 shards are enough for five processes. All processes must use the same number
    * of shards. A manager without `leaderElection` reconciles all keys. Default: the leader reconciles all keys.
    */
@@ -75,16 +75,16 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    */
   readonly predicates?: readonly Predicate<T>[];
   /**
-   * The number of runs of a key in a minute above which a warning is logged. It applies while the spec of the object
-   * stays unchanged; if the spec changes, the limit is ten times this number. Default 100.
+   * The number of runs of a key in a minute above which a warning is logged. This limit applies while the spec of the
+   * object stays unchanged; if the spec changes, the limit is ten times this number. Default 100.
    */
   readonly hotLoopRunsPerMinute?: number;
   readonly reconcile: ReconcileFunction<T> | Reconciler;
   /**
    * The function that is called in place of `reconcile` when the object is being deleted. With `cleanup`, each object
    * gets the finalizer `<group>/<name>` before its first reconcile. The finalizer is removed when `cleanup` succeeds
-   * without a request for another run. `cleanup` may be called again after it succeeded. It cannot be used together
-   * with the class form.
+   * without a request for another run. `cleanup` may be called again after it succeeded. `cleanup` cannot be used
+   * together with the class form.
    */
   readonly cleanup?: ReconcileFunction<T>;
 }

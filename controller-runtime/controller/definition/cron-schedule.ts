@@ -18,7 +18,7 @@ export interface ScheduleOptions {
   readonly missed?: 'skip' | 'last' | 'all';
 }
 
-/** A cron expression, or one with options. */
+/** A cron expression as a text, or an object with the expression and options. */
 export type Schedule = string | ScheduleOptions;
 
 const maxCronLength = 256;
@@ -26,7 +26,7 @@ const maxTimeZoneLength = 64;
 const missedPolicies: readonly unknown[] = ['skip', 'last', 'all'];
 const optionKeys: readonly string[] = ['cron', 'timeZone', 'missed'] satisfies readonly (keyof ScheduleOptions)[];
 
-/** Computes the times of a schedule, in milliseconds since 1970. It has no timer. */
+/** Computes the times of a schedule, in milliseconds since 1970. The class sets no timer. */
 export class CronSchedule {
   /** A text that identifies the times of the schedule: two schedules with equal texts have the same times. */
   readonly text: string;

@@ -58,8 +58,8 @@ export interface FollowOptions<T extends ApiObject = ApiObject> extends Informer
   /** True to ignore updates that this controller itself wrote. Default false. */
   readonly ignoreOwnWrites?: boolean;
   /**
-   * The names of indexes that `related` reads. The model has to declare these indexes. Each of them takes about 100
-   * bytes for each object. Default: none.
+   * The names of indexes that `related` reads. The model has to declare these indexes. Each index takes about 100 bytes
+   * for each object. Default: none.
    */
   readonly indexes?: readonly string[];
 }

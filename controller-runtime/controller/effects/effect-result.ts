@@ -20,7 +20,7 @@ export function formatResult(effect: string, result: unknown): string | undefine
   );
 }
 
-/** Parses the JSON of a result; undefined stands for the result undefined. */
+/** Parses the JSON of a result. The argument undefined stands for the result undefined. */
 export function parseResult(text: string | undefined): unknown {
   return text === undefined ? undefined : JSON.parse(text);
 }

@@ -118,7 +118,7 @@ export class ControllerMetrics {
     this.queue = new QueueMetrics(metrics, { name, controller: name });
   }
 
-  /** Counts a run as soon as it has exceeded its timeout. The run is not counted again in this metric when it ends. */
+  /** Counts a run as soon as it has exceeded its timeout. When the run ends, it is not counted as an error again. */
   timedOut(): void {
     this.#results.error.inc();
     this.#errors.inc();

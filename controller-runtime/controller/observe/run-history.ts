@@ -9,7 +9,7 @@ export interface RunRecord {
   readonly reconcileID: string;
   /** The reasons why the key was in the queue. */
   readonly reasons: readonly Reason[];
-  /** The number of failures in a row before this run. */
+  /** The number of consecutive failures, requeues and conflicts of the key before this run. */
   readonly attempts: number;
   /** Milliseconds since 1970. */
   readonly startTime: number;

@@ -41,7 +41,7 @@ const resultOf = {
   timeout: 'timeout',
 } as const satisfies Record<Outcome['kind'], RunRecord['result']>;
 
-/** Records a controller's runs: metrics, history, and a span for each. */
+/** Records a controller's runs in the metrics, in the history, and in a span for each run. */
 export class RunObserver {
   readonly history: RunHistory = new RunHistory();
   readonly #parts: RunObserverParts;

@@ -38,7 +38,7 @@ export interface FinishedRun {
 
 export interface ControllerReporterParts extends Omit<StateWriterParts, 'report'> {
   readonly definition: ControllerDefinition;
-  /** The name of the controller in reports: `<name>/<controller>`. */
+  /** The name of the controller in reports: `<name of the manager>/<controller>`. */
   readonly name: string;
   readonly runs: RunWriter;
 }

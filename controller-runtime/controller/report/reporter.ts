@@ -33,7 +33,10 @@ export interface ReporterOptions {
 
 /** A controller, and the process that runs it. */
 export interface ReportedPart {
-  /** The first part of the controller's name in records. For a controller of a plugin, it is the name of the plugin. */
+  /**
+   * The first part of the controller's name in records. For a controller of a plugin, this part is the name of the
+   * plugin.
+   */
   readonly name: string;
   readonly definition: ControllerDefinition;
   readonly leader: ControllerReport['leader'];

@@ -18,7 +18,7 @@ import { recordedError } from './recorded-error.ts';
 
 /** A run that has ended, and its object. */
 export interface ReportedRun {
-  /** The controller, as `<reporter's name>/<controller>`. */
+  /** The controller, as `<name of the manager>/<controller>`. */
   readonly controller: string;
   readonly model: ModelDescriptor;
   readonly record: RunRecord;

@@ -5,8 +5,7 @@ export interface FinalizerChange {
 }
 
 /**
- * Returns the list with the finalizer. It is added at the end if the list does not have it. An absent list counts as
- * empty.
+ * Returns the list with the finalizer, which is appended if the list does not have it. An absent list counts as empty.
  */
 export function addFinalizer(finalizers: readonly string[] | undefined, finalizer: string): FinalizerChange {
   const present = finalizers ?? [];

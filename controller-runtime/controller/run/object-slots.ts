@@ -31,7 +31,7 @@ interface KnownSlots {
   awaited: number | undefined;
   /** The slot that this process has begun; its beginning is stored in the object. */
   begun: number | undefined;
-  /** A slot that has ended, but whose end could not be stored. */
+  /** A slot that has ended, but whose end is not stored yet. */
   unstored: number | undefined;
 }
 
@@ -91,8 +91,8 @@ export class ObjectSlots {
   }
 
   /**
-   * Returns the delays after which an object is reconciled again: its interval, which starts at a successful run, and
-   * the time until its next slot.
+   * Returns the delays after which an object is reconciled again: its interval, which starts at the end of a successful
+   * run, and the time until its next slot.
    */
   delays(key: string): { readonly everyMs: number | undefined; readonly slotMs: number | undefined } {
     const known = this.#known.get(key);

@@ -53,7 +53,7 @@ export async function ownWishes(
   const dryRun = options?.dryRun === true;
   const batches = hasOrder(wishes) ? wishOrder(wishes) : undefined;
   const table = new ChildrenTable(parts.related.allChildren(parts.object), parts.object);
-  // All objects are looked up before the first write, so that mistakes in any wish are found before the first write.
+  // All objects are looked up first, so that a mistake in any wish is found before the first write.
   const present = wishes.map((wish) => table.take(wish) ?? foundElsewhere(parts, wish));
   const placing = { wishes, present, dryRun };
   const states = batches === undefined ? ownAtOnce(parts, placing) : ownInOrder(parts, placing, batches);
@@ -148,7 +148,7 @@ function inOrder(
 
 interface Granting {
   readonly dryRun: boolean;
-  /** The states of the wishes that were handled before. */
+  /** The states of the wishes in earlier batches. */
   readonly states: States;
 }
 
@@ -219,9 +219,9 @@ function checkOwner({ object: owner }: OwnParts, { model, object, adopt }: Wish,
 }
 
 /**
- * True when the owner controls the object, and the object already has all wished fields. The wish is first compared as
- * it is; only when it differs is it converted to JSON and compared again, because the conversion costs more than all
- * the rest.
+ * True when the owner controls the object, and the object already has all wished fields. The wish is first compared
+ * without a conversion. Only a wish that differs is converted to JSON and compared again, because the conversion costs
+ * more than all the rest.
  */
 function isGranted({ object: owner, manager }: OwnParts, object: Wish['object'], present: ApiObject): boolean {
   if (controllerOf(present)?.uid !== owner.metadata.uid) return false;
@@ -248,8 +248,8 @@ function isSameState(before: ApiObject, after: ApiObject, dryRun: boolean): bool
 const nothingPruned = { pruned: [], leaving: [] } as const;
 
 /**
- * Returns the dependents that are no longer wished. Objects without fields that this manager applied were made by
- * others, so they stay.
+ * Returns the dependents that are no longer wished. Leaves out objects without fields that this manager applied,
+ * because others made these objects.
  */
 function leavingOf({ manager }: OwnParts, table: ChildrenTable): readonly Child[] {
   const rest = table.rest();

@@ -184,7 +184,7 @@ export class ReconcileRun {
     }
   }
 
-  /** True for the error of author's code that ended because its signal aborted when the controller stopped. */
+  /** True for an error that the author's code threw because its signal aborted when the controller stopped. */
   #isStopping(error: unknown): boolean {
     const { signal } = this.#stop;
     if (!signal.aborted) return false;

@@ -73,7 +73,7 @@ function settleFailure(
   return logger.warn({ attempt, ...nextRun(queue, key) }, `the run that outlasted its timeout has ended; ${then}`);
 }
 
-/** Returns, for the log, the time at which the key is due. The result has no time if the key does not wait for one. */
+/** Returns, for the log, the time at which the key is due. The result has no time if the key is not delayed. */
 function nextRun(queue: WorkQueue, key: string): { readonly nextTime?: string } {
   const { nextTime } = queue.stateOf(key) ?? {};
   return nextTime === undefined ? {} : { nextTime: new Date(nextTime).toISOString() };

@@ -84,7 +84,7 @@ export class EventSource {
     return [...own, ...sources.flatMap((each) => initialOf(informers.get(followIdOf(each)), this.#enqueuer(each)))];
   }
 
-  /** Delivers no more events of a source. */
+  /** Stops the delivery of a source's events. */
   remove(source: OwnedSource | WatchSource): void {
     this.#registrations.get(source)?.remove();
     this.#registrations.delete(source);
@@ -187,7 +187,7 @@ export class EventSource {
 
   /**
    * Decides whether a change of the controller's own kind causes a run. When a predicate throws, the error is logged,
-   * and the change causes a run: an extra run is harmless, but a missing run may not be.
+   * and the change causes a run: an extra run is harmless, but a missing run may do harm.
    */
   #judge(change: ObjectChange): OwnEventVerdict {
     const { definition, logger } = this.#parts;

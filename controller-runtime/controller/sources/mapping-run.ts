@@ -92,8 +92,8 @@ export class MappingRun {
   }
 
   /**
-   * Waits for the keys of an asynchronous mapping, at most until the timeout. Synchronous mappings, which are most,
-   * need no timer.
+   * Waits for the keys of an asynchronous mapping, at most until the timeout. Most mappings are synchronous, and need
+   * no timer.
    */
   async #inTime(keys: Promise<MappedKeys>): Promise<MappedKeys> {
     const { clock, timeoutMs, stop } = this.#parts;

@@ -4,7 +4,7 @@ import type { WatchSource } from '../definition/followed-kind.ts';
 
 /**
  * The maximum number of states of an object that wait while its mapping does not succeed: the first state, and the last
- * ones.
+ * seven.
  */
 const maxStates = 8;
 

@@ -20,7 +20,7 @@ export function orderIdOfObject(object: ApiObject): string {
   return orderIdOf({ group: groupOf(object.apiVersion), kind: object.kind }, keyOf(object));
 }
 
-/** Returns the value of the annotation. */
+/** Returns the value of the annotation for these ids. */
 export function formatOrder(ids: readonly string[]): string {
   return ids.join(',');
 }

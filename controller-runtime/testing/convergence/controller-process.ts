@@ -99,7 +99,10 @@ export class ControllerProcess {
     return failedRuns(this.#manager);
   }
 
-  /** Returns the failures that are not retried soon, a line each. Call it when the process is idle. */
+  /**
+   * Returns a line for each key whose last run failed, and for each failed mapping, source and runnable. Call it when
+   * the process is idle.
+   */
   failed(): readonly string[] {
     return [...this.failedKeys().map(describeFailure), ...this.#parts.list()];
   }
