@@ -14,7 +14,7 @@ const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['The server accepts the request', /^apiserver\/server\//],
   ['Middlewares check and route the request', /^apiserver\/(http(\/(access|guards|pages))?|endpoints\/serving)\//],
   [
-    'The user of the request is found, gets a seat, and is authorized',
+    'The user of the request is found, the request gets a seat, and the user is authorized',
     /^apiserver\/(identity|authorization|fairness|people)\//,
   ],
   ['Path, query, headers and view are read', /^apiserver\/http\/request\//],

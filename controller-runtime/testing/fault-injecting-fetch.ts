@@ -62,9 +62,9 @@ class Faults {
   readonly waiting: { readonly fault: Fault; readonly matches: (request: RecordedRequest) => boolean }[] = [];
   readonly #inner: typeof fetch;
   /**
-   * The functions that cut the bodies that are being read, with their requests. A reference to the request is needed:
-   * on Node 20, a request that was garbage collected no longer forwards the abort of its signal, so the body would
-   * never end.
+   * For each response body that is being read: the function that cuts it, and its request. The map must keep the
+   * request: on Node 20, a request that was garbage collected no longer forwards the abort of its signal, so the body
+   * would never end.
    */
   readonly #open = new Map<() => void, Request>();
 

@@ -13,8 +13,8 @@ import { SeenObjects } from './fakes/seen-objects.ts';
 export interface RunOfWrite {
   readonly reconcileID: string;
   /**
-   * The name of the controller; absent for a write before the call of the author's code, such as the write of a
-   * finalizer.
+   * The name of the controller; absent for a write that the runtime sends before it calls the reconciler, such as the
+   * write that adds a finalizer.
    */
   readonly controller?: string;
   readonly key?: ObjectKey;
@@ -47,7 +47,7 @@ export interface RunWritesParts {
   readonly clock: Clock | undefined;
   readonly controllers: readonly ControllerDefinition[];
   readonly invariants: KitInvariants;
-  /** If true, each write waits until {@link RunWrites.next} is called. */
+  /** If true, each write waits until {@link RunWrites.next} or {@link RunWrites.open} is called. */
   readonly isHolding: boolean;
 }
 

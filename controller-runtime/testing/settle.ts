@@ -19,8 +19,8 @@ export interface SettleOptions {
 }
 
 /**
- * The number of idle turns of the event loop that are required. Work that passes between two participants may take a
- * few turns, during which both appear idle.
+ * The number of idle turns of the event loop that are required. While one participant passes work to another, both may
+ * appear idle for a few turns.
  */
 const stableTurns = 10;
 

@@ -15,8 +15,8 @@ import type { Participant, SettleOptions } from './settle.ts';
 export type TestKitOptions = ({ readonly client: Client } | { readonly server: { readonly client: Client } }) & {
   readonly controllers?: readonly ControllerDefinition[];
   /**
-   * The clock of the controllers. Default: the system clock. With a FakeClock, the test decides when a back-off or a
-   * delay by `after` ends.
+   * The clock of the controllers. Default: the system clock. With a FakeClock, the test decides when a back-off, or a
+   * delay that a reconciler requests, ends.
    */
   readonly clock?: Clock;
   /** The logger of the controllers. Default: errors are printed to stderr. `silentLogger` prints nothing. */
@@ -41,12 +41,12 @@ export type TestKitOptions = ({ readonly client: Client } | { readonly server: {
 
 export interface TestKit {
   readonly client: Client;
-  /** Runs controllers in a test, from its creation until {@link stop}. */
+  /** The manager runs the controllers from the creation of the kit until {@link stop}. */
   readonly manager: Manager;
   /**
    * Resolves when all queues are empty, no request is in flight, and the controllers have received all changes from the
-   * server. Delayed keys do not count. Rejects after the time-out (default 5000 ms of real time) with an error that
-   * names the busy parts.
+   * server. Keys that wait for a back-off or a delay do not count. Rejects after the time-out (default 5000 ms of real
+   * time) with an error that names the busy parts.
    */
   settle(options?: SettleOptions): Promise<void>;
   /**

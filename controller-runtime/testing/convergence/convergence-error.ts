@@ -17,7 +17,9 @@ export interface ConvergenceFailure {
   readonly differences: readonly Difference[];
   /** The keys whose last run failed, and the runnables that failed, each with the reason. */
   readonly failing: readonly string[];
-  /** The error of the scenario, or the last error of the remaining failures. */
+  /**
+   * The error with which the scenario rejected, or the error of the last failure that remained at the end of the run.
+   */
   readonly cause?: unknown;
 }
 

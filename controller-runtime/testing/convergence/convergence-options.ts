@@ -12,8 +12,9 @@ export interface ScenarioContext {
   readonly clock: FakeClock;
   /**
    * Waits until the controllers have nothing to do. The clock advances when faults make the controllers wait for the
-   * restart of a process, the reconnect of a watch or a retry. Changes between two calls may reach controllers late, or
-   * only with their final result. Rejects when the controllers still have work after ten minutes of the clock.
+   * restart of a process, the reconnect of a watch or a retry. Controllers may see the changes between two calls late,
+   * or only the last of several changes to an object. Rejects when the controllers still have work after ten minutes of
+   * the clock.
    */
   settle(this: void): Promise<void>;
 }
@@ -28,8 +29,7 @@ export interface RunnableParts {
 export interface ConvergenceOptions {
   /**
    * The controllers under test, or a function that makes them. The function is called for each process, so that a crash
-   * loses what the controllers keep in memory, as a real crash does. It is called once more to find the controllers'
-   * kinds.
+   * loses what the controllers keep in memory, as a real crash does. It is also called to find the controllers' kinds.
    */
   readonly controllers: readonly ControllerDefinition[] | (() => readonly ControllerDefinition[]);
   /**
@@ -53,8 +53,9 @@ export interface ConvergenceOptions {
    */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /**
-   * Fakes of external systems. Each run resets them with its clock, and their final states are compared. Each of their
-   * calls in the run without faults is tested once with a failure, and once with a lost response. Default none.
+   * Fakes of external systems. Each run resets them with its clock, and their final states are compared. Each call in
+   * the run without faults (of more than a hundred calls, a hundred that are evenly spread) is tested once with a
+   * failure, and once with a lost response. Default none.
    */
   readonly externalSystems?: readonly ExternalSystem[];
   /**
@@ -73,8 +74,8 @@ export interface ConvergenceOptions {
   readonly generatedNames?: boolean;
   /**
    * Returns the part of an object that is compared; undefined leaves the object out. Default: everything except uid,
-   * version, resourceVersion, generation and managedFields. All points in time count as equal, and of
-   * `observedGeneration`, only the difference to the generation is compared.
+   * version, resourceVersion, generation and managedFields. All points in time count as equal. For
+   * `observedGeneration`, only its difference to `generation` is compared.
    */
   normalise?(this: void, object: ApiObject): ApiObject | undefined;
 }
@@ -90,7 +91,7 @@ export interface ConvergenceServer {
   stop(): Promise<void>;
 }
 
-/** The clock and the random numbers of a server. */
+/** The parameters of a server for one run. */
 export interface ServerParts {
   readonly clock: FakeClock;
   readonly random: () => number;

@@ -46,8 +46,8 @@ const longestStepMs = 1_000;
  */
 const longestRetryMs = 60_000;
 /**
- * The number of consecutive idle turns of the event loop after which the run counts as idle. Work that passes between
- * two parts may take a few turns, during which both appear idle.
+ * The number of consecutive idle turns of the event loop after which the run counts as idle. While one part passes work
+ * to another, both may appear idle for a few turns.
  */
 const idleTurns = 10;
 /** The number of busy turns of the event loop after which a process is assumed to wait for the clock. */
@@ -159,8 +159,8 @@ class ConvergenceRun {
   }
 
   /**
-   * Records the keys that fail. This is done only in the run without faults, because in other runs a key may fail while
-   * the faults last.
+   * Records the keys whose last run has failed. This is done only in the run without faults, because a fault may make a
+   * key fail.
    */
   async #noteFailures(): Promise<void> {
     const { driver, plan } = this.#parts;
@@ -179,7 +179,7 @@ class ConvergenceRun {
     return object !== undefined;
   }
 
-  /** True when no work is left. The check first gives work under way the turns of the event loop that it needs. */
+  /** True when no work is left. The check first lets work under way continue for up to 60 turns of the event loop. */
   async #isIdle(): Promise<boolean> {
     let idle = 0;
     for (let turn = 0; turn < patientTurns && idle < idleTurns; turn += 1) {
@@ -245,9 +245,9 @@ function describeFailing({ controller, state: { key, attempts, lastError } }: Fa
 }
 
 /**
- * Remembers the keys that fail while the controllers are idle, until they succeed. When a key fails as long as its
- * object exists, and the scenario then deletes the object, no failure remains at the end. Such a run would prove
- * nothing, so the failure is reported.
+ * Remembers each key whose last run has failed when the controllers become idle, until the key succeeds. When a key
+ * fails as long as its object exists, and the scenario then deletes the object, no failure remains at the end. Such a
+ * run would prove nothing, so the failure is reported.
  */
 class HiddenFailures {
   readonly #failing = new Map<string, FailedRun>();

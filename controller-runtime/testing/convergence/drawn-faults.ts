@@ -13,8 +13,8 @@ const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'lo
 const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;
 
 /**
- * Chooses one to three random faults of any type, at any writes and events. It refuses no reads, because each read is
- * refused once in another part of the check.
+ * Chooses one to three random faults of any type, at any writes and events. It refuses no reads, because another part
+ * of the check refuses up to a hundred reads, one in each run.
  */
 export function drawFaults(random: () => number, extent: RunExtent): FaultPlan {
   const draw = new Draw(random);

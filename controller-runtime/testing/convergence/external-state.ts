@@ -46,8 +46,8 @@ export function injectCallFaults(
 }
 
 /**
- * Returns the state as plain objects and arrays, with `wordOf` applied to all strings. Keys that become equal are
- * numbered in the order of their values, so that no value is lost.
+ * Returns the state as plain objects and arrays, with `wordOf` applied to all strings. Keys that `wordOf` makes equal
+ * are numbered in the order of their values, so that no value is lost.
  */
 export function plainState(value: unknown, wordOf: (text: string) => string): unknown {
   const plain = (each: unknown): unknown => plainState(each, wordOf);

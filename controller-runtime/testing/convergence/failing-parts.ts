@@ -19,7 +19,10 @@ export class FailingParts {
     return failing.map(([part, { reason }]) => `${part}: ${reason}`);
   }
 
-  /** True when a mapping, source or runnable has failed for less than the given time, and is being retried. */
+  /**
+   * True when a mapping or a source has been failing for less than the given time. A failed runnable does not count,
+   * because it is not retried.
+   */
   isRetrying(forMs: number): boolean {
     const fromMs = this.#clock.monotonicMs() - forMs;
     return [...this.#failing.values()].some(
@@ -109,6 +112,9 @@ interface Failing {
   /** The time of the first consecutive failure, on the monotonic clock. */
   readonly sinceMs: number;
   readonly isRetried: boolean;
-  /** True until a source has started again. The source has succeeded only when it yields a key. */
+  /**
+   * True from the failure until a source starts again; for a mapping or a runnable, always true. A source that has
+   * started again counts as successful only when it yields a key.
+   */
   readonly isDown: boolean;
 }

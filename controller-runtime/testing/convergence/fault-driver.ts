@@ -32,9 +32,7 @@ interface Life {
   process: ControllerProcess | undefined;
   /** True when another process has become the leader, and this process does not know that. */
   isDeposed: boolean;
-  /**
-   * The restart with which this process began. A fault that ends the process replaces it with the restart that follows.
-   */
+  /** The restart that started this process. A fault that ends the process replaces it with the next restart. */
   restart: Restart;
   /** For each kind, the number of changes by which its cache lags at the start. */
   readonly behind: Map<string, number>;
@@ -42,14 +40,12 @@ interface Life {
 
 type Change = Exclude<WatchEvent, { readonly type: 'BOOKMARK' | 'ERROR' }>;
 
-/**
- * The time after which every failure outside of runs has been retried: no source waits longer before it starts again.
- */
+/** The time within which every failure outside of runs is retried: the longest back-off of a source is shorter. */
 const recoveryMs = 30_000;
 
-/** Runs the controllers in a process, and injects the faults of a plan. */
+/** Runs the controllers in a simulated process, and injects the faults of a plan. */
 export class FaultDriver {
-  /** The log of the run, for people. */
+  /** A description of each injected fault, in order. */
   readonly faults: string[] = [];
   readonly #parts: DriverParts;
   readonly #stopping: Promise<void>[] = [];
@@ -225,7 +221,10 @@ export class FaultDriver {
     if (release !== undefined) this.#parts.clock.setTimeout(release, forMs);
   }
 
-  /** Returns an earlier list as the first list of a cache that must lag, and holds back later events for a while. */
+  /**
+   * For the first list of a cache that must lag: returns an earlier list of the kind, and holds back later events for a
+   * while. For any other request: returns undefined.
+   */
   #pastList(life: Life, request: ClientRequest): object | undefined {
     if (request.verb !== 'list' || !request.isForCache) return undefined;
     const kind = kindIn(request);
@@ -281,7 +280,8 @@ const failureWords = {
 } as const satisfies Record<RequestFault['kind'], string>;
 
 /**
- * True for a write of the event recorder. Events for people are written outside of runs, and the recorder retries them.
+ * True for a write of the event recorder. The recorder writes Event objects outside of runs, and retries failed writes
+ * itself.
  */
 function isOfRecorder({ kind, apiVersion, reconcileID, isWrite }: ClientRequest): boolean {
   return isWrite && kind === 'Event' && apiVersion === 'v1' && reconcileID === undefined;

@@ -9,7 +9,7 @@ export interface Restart {
   readonly changesBehind: number;
   /** The time for which the caches lag. */
   readonly behindMs: number;
-  /** The caches that lag: bit n stands for the n-th kind, modulo 32. */
+  /** The caches that lag: bit n stands for each kind whose index, modulo 32, is n. */
   readonly behindBits: number;
 }
 
@@ -17,7 +17,7 @@ export interface Restart {
 export interface RequestFault {
   /** The type of the failure. The server executes the request for `loseAnswer`, but not for `conflict` and `refuse`. */
   readonly kind: 'conflict' | 'refuse' | 'loseAnswer';
-  /** The delay of the failure. */
+  /** The time from the request, or from its execution, until the request rejects. */
   readonly lateMs: number;
   /** The time for which the caches of the request's kind receive no changes. */
   readonly behindMs: number;
@@ -74,12 +74,13 @@ export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, beh
  */
 const lateMs = 100;
 /**
- * The maximum number of reads and of calls for which a fault is tried. A controller that polls would otherwise have a
- * fault for each of its many reads.
+ * The maximum number of reads, and of calls, that get a fault. Without this limit, a controller that polls would cause
+ * one run for each of its many reads.
  */
 const maxSwept = 100;
 /**
- * The time for which the fault also interrupts the watch, so that the next attempts use caches that are out of date.
+ * The time for which caches receive no changes after the fault, so that the next attempts use caches that are out of
+ * date.
  */
 const behindMs = 500;
 

@@ -38,8 +38,8 @@ export function finalStateOf(objects: readonly ApiObject[], parts: StateParts): 
 }
 
 /**
- * Returns a label for each uid, which names the object. A comparison of labels finds a reference to a missing or a
- * wrong object.
+ * Returns, for each uid, a label with the name of the object. The comparison of these labels finds references to a
+ * missing or a wrong object.
  */
 function labelsOf(
   objects: readonly ApiObject[],
@@ -72,7 +72,7 @@ function numberedNames(objects: readonly ApiObject[]): ReadonlyMap<string, strin
   return new Map(numbered);
 }
 
-/** Returns the compared form of a value. `words` has the replacements for strings that differ in each run. */
+/** Returns the compared form of a value. `words` maps strings that differ in each run to their replacements. */
 function comparable(object: ApiObject, words: ReadonlyMap<string, string>): unknown {
   const { generation } = object.metadata;
   const valueOf = (value: unknown, field: string): unknown => {

@@ -13,8 +13,8 @@ const neverSettles = new Promise<never>(() => {});
 
 /**
  * Finds requests that a successful run did not await: the run does not notice when they fail, so nothing retries them.
- * A failed run may leave requests behind (`Promise.all` does), because its key runs again. Requests that are found
- * never settle, because the test runner would see their rejection before the report.
+ * A failed run may leave requests behind (`Promise.all` does), because its key runs again. A request that is found
+ * never settles, because the test runner would report its rejection before the result of the check.
  */
 export class ForgottenAwaits {
   readonly #onFound: (problem: string) => void;
@@ -68,7 +68,10 @@ const reads = ['get', 'list'] as const;
 const writes = ['create', 'update', 'updateStatus', 'patch', 'apply', 'delete', 'ensure'] as const;
 const clientMethods: ReadonlySet<string> = new Set([...reads, ...writes] satisfies (keyof Client)[]);
 
-/** Returns the context of the run, whose functions and client never settle once `onCall` returns true. */
+/**
+ * Returns the context of the run with guarded functions and a guarded client: a call never settles when `onCall`
+ * returns true for it.
+ */
 function guardedRequest<R extends ReconcileRequest>(request: R, onCall: (method: string) => boolean): R {
   const client = guarded(request.client, clientMethods, (method) => onCall(`client.${method}`));
   const context = guarded(request, verbs, onCall);

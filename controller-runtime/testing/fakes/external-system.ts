@@ -23,7 +23,7 @@ export type Operations<F> = {
 export interface ExternalSystemOptions<S, F> {
   /** The name of the system in reports of failures. Default `external system`. */
   readonly name?: string;
-  /** The clock of delays and operations. Default: the system clock. */
+  /** The clock that measures delays, and that operations receive. Default: the system clock. */
   readonly clock?: Clock;
   /** Returns the state at the start and after each reset: data that structuredClone can copy. */
   readonly initialState: (this: void) => S;
@@ -63,7 +63,7 @@ export interface ExternalSystem<S = unknown, F = unknown> {
   readonly name: string;
   /** The operations for controllers. */
   readonly operations: Operations<F>;
-  /** Returns the operations for one run. Calls of them are recorded with the reconcileID of the run. */
+  /** Returns the operations for one run. Their calls are recorded with the reconcileID of the run. */
   calledBy(run: { readonly reconcileID: string }): Operations<F>;
   /** Every call since the last reset, in order, including those with a fault. */
   readonly calls: readonly RecordedCall[];

@@ -5,7 +5,10 @@ import type { WatchEnd } from './faulty-watch.ts';
 import { describeRequest } from './intercepted-client.ts';
 import type { ClientRequest, Interceptor } from './intercepted-client.ts';
 
-/** The fault of one request. With `until`, the request rejects when this promise has settled, otherwise at once. */
+/**
+ * The fault of one request. A request that a fault makes reject does so when `until` has settled, or at once if `until`
+ * is absent.
+ */
 export type ClientFault =
   /** The request is not carried out. It rejects with the given error; default: ServiceUnavailable (503). */
   | { readonly kind: 'refuse'; readonly error?: Error; readonly until?: Promise<unknown> }
