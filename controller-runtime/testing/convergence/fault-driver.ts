@@ -40,7 +40,7 @@ interface Life {
 
 type Change = Exclude<WatchEvent, { readonly type: 'BOOKMARK' | 'ERROR' }>;
 
-/** The time within which every failure outside of runs is retried: the longest back-off of a source is shorter. */
+/** The time within which every failure outside of runs is retried. No source waits longer before it starts again. */
 const recoveryMs = 30_000;
 
 /** Runs the controllers in a simulated process, and injects the faults of a plan. */
@@ -222,8 +222,8 @@ export class FaultDriver {
   }
 
   /**
-   * For the first list of a cache that must lag: returns an earlier list of the kind, and holds back later events for a
-   * while. For any other request: returns undefined.
+   * Returns an earlier list of the kind for the first list of a cache that must lag, and holds back later events for a
+   * while. Returns undefined for any other request.
    */
   #pastList(life: Life, request: ClientRequest): object | undefined {
     if (request.verb !== 'list' || !request.isForCache) return undefined;

@@ -6,8 +6,8 @@ import { describeRequest } from './intercepted-client.ts';
 import type { ClientRequest, Interceptor } from './intercepted-client.ts';
 
 /**
- * The fault of one request. A request that a fault makes reject does so when `until` has settled, or at once if `until`
- * is absent.
+ * The fault of one request. When a fault makes the request reject, it rejects as soon as `until` has settled, or at
+ * once if `until` is absent.
  */
 export type ClientFault =
   /** The request is not carried out. It rejects with the given error; default: ServiceUnavailable (503). */
