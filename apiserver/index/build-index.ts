@@ -7,7 +7,7 @@ import { valueList } from './entry.ts';
 import { Block } from './slabs.ts';
 import { SortedIndex } from './sorted-index.ts';
 import type { ItemValues } from './sorted-index.ts';
-import { sortedTexts } from './lists/sorted-texts.ts';
+import { commonLength, keyOf, sortedTexts } from './lists/sorted-texts.ts';
 import { StoredEntry } from './stored-entry.ts';
 
 /** The number of objects that are visited in one step, which takes less than a millisecond. */
@@ -24,12 +24,10 @@ export interface IndexShape {
   readonly itemValues: ItemValues;
 }
 
-/** Entries as they were at one time, with their rows in the table and the order of their names. */
+/** Entries as they were at one time, in the order of their names, and their rows in the table. */
 export interface NamedEntries {
   readonly places: EntryPlaces;
   readonly rows: Int32Array;
-  /** Positions in `places` and in `rows`, in the order of names. */
-  readonly byName: readonly number[];
 }
 
 const noBlock = new Block(0);
@@ -40,15 +38,25 @@ export function inNameOrder(table: EntryTable): Steps<NamedEntries> {
   return sortedByName(table.placesOf(rows), rows);
 }
 
+/** Returns the entries of a table, as they are at the time of the call. `rows` has all rows in the order of names. */
+export function alreadyInNameOrder(table: EntryTable, rows: Int32Array): Steps<NamedEntries> {
+  return inOneStep({ places: table.placesOf(rows), rows });
+}
+
+function* inOneStep<T>(result: T): Steps<T> {
+  return result;
+}
+
 function* sortedByName(places: EntryPlaces, rows: Int32Array): Steps<NamedEntries> {
   const [a, b] = [new StoredEntry(noBlock, 0), new StoredEntry(noBlock, 0)];
-  const byName = yield* sortedTexts({
+  const order = yield* sortedTexts({
     length: places.length,
-    lengthOf: (position) => places.read(position, a).nameLength,
-    unitOf: (position, at) => places.read(position, a).nameUnit(at),
+    commonLength: (position) => places.read(position, a).commonNameLength(places.read(0, b)),
+    keyAt: (position, from) => places.read(position, a).nameKey(from),
     compare: (left, right) => places.read(left, a).compareNames(places.read(right, b)),
   });
-  return { places, rows, byName };
+  const sorted = Int32Array.from(order);
+  return { places: places.reordered(sorted), rows: sorted.map((position) => inBounds(rows[position])) };
 }
 
 /** The items of an index, each with the number of its value. */
@@ -56,6 +64,8 @@ interface Items {
   readonly rows: number[];
   readonly numbers: number[];
   readonly values: readonly string[];
+  /** True when the items are in the order of their values. */
+  readonly isSorted: boolean;
 }
 
 /** Builds an index of these entries. Rows that change during the build are left out. */
@@ -64,9 +74,8 @@ export function* buildIndex(
   entries: NamedEntries,
   { shape, changed }: { readonly shape: IndexShape; readonly changed: ReadonlySet<number> },
 ): Steps<SortedIndex> {
-  const { rows, numbers, values } = yield* itemsOf(entries, shape);
-  const ranks = yield* ranksOf(values);
-  const sorted = yield* sortedByRank(numbers, ranks);
+  const { rows, numbers, values, isSorted } = yield* itemsOf(entries, shape);
+  const sorted = isSorted ? yield* positionsBelow(rows.length) : yield* sortedByRank(numbers, yield* ranksOf(values));
   const index = new SortedIndex(table, shape.itemValues);
   // From here on, every change has to update the index. So the rest is a single step. It takes 10 ms for a million
   // rows.
@@ -79,32 +88,52 @@ export function* buildIndex(
   return index;
 }
 
-function* itemsOf(
-  { places, rows: allRows, byName }: NamedEntries,
-  { position, itemsOf: valuesOf }: IndexShape,
-): Steps<Items> {
+function* itemsOf({ places, rows: allRows }: NamedEntries, { position, itemsOf: valuesOf }: IndexShape): Steps<Items> {
   const record = new StoredEntry(noBlock, 0);
-  const known = new Map<string, number>();
-  const [rows, numbers]: [number[], number[]] = [[], []];
-  for (const [seen, at] of byName.entries()) {
+  const [rows, numbers, values]: [number[], number[], string[]] = [[], [], []];
+  // The numbers of the values. A map is needed only once a value is less than the one before it: the values of an index
+  // of names never are.
+  let known: Map<string, number> | undefined;
+  for (let at = 0; at < places.length; at += 1) {
     const row = inBounds(allRows[at]);
     for (const value of valuesOf(valueList(places.read(at, record).valueAt(position)))) {
-      let number = known.get(value);
-      if (number === undefined) known.set(value, (number = known.size));
+      const last = values.at(-1);
+      const order = last === undefined ? 1 : compareCodePoints(value, last);
+      if (order < 0) known ??= yield* numbersOf(values);
+      const number = order === 0 ? values.length - 1 : (known?.get(value) ?? values.push(value) - 1);
+      known?.set(value, number);
       rows.push(row);
       numbers.push(number);
     }
-    if (seen % visitedPerStep === 0) yield;
+    if (at % visitedPerStep === 0) yield;
   }
-  return { rows, numbers, values: [...known.keys()] };
+  return { rows, numbers, values, isSorted: known === undefined };
+}
+
+function* positionsBelow(length: number): Steps<Int32Array> {
+  const positions = new Int32Array(length);
+  for (let position = 0; position < length; position += 1) {
+    positions[position] = position;
+    if (position % valuesPerStep === 0) yield;
+  }
+  return positions;
+}
+
+function* numbersOf(values: readonly string[]): Steps<Map<string, number>> {
+  const numbers = new Map<string, number>();
+  for (const [number, value] of values.entries()) {
+    numbers.set(value, number);
+    if (number % valuesPerStep === 0) yield;
+  }
+  return numbers;
 }
 
 /** Returns the rank of each value in the order of all values. */
 function* ranksOf(values: readonly string[]): Steps<Int32Array> {
   const order = yield* sortedTexts({
     length: values.length,
-    lengthOf: (position) => inBounds(values[position]).length,
-    unitOf: (position, at) => inBounds(values[position]).charCodeAt(at),
+    commonLength: (position) => commonLength(inBounds(values[position]), inBounds(values[0])),
+    keyAt: (position, from) => keyOf(inBounds(values[position]), from),
     compare: (a, b) => compareCodePoints(inBounds(values[a]), inBounds(values[b])),
   });
   const ranks = new Int32Array(values.length);

@@ -4,7 +4,8 @@ import { allSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
 import { isBroken } from './broken-entry.ts';
 import type { BrokenEntry } from './broken-entry.ts';
-import { inNameOrder } from './build-index.ts';
+import { alreadyInNameOrder, inNameOrder } from './build-index.ts';
+import type { NamedEntries } from './build-index.ts';
 import { EntryTable } from './entry-table.ts';
 import type { EntryPlaces } from './entry-places.ts';
 import { entryIn } from './create-entry.ts';
@@ -56,7 +57,8 @@ export class KindCache {
     const hasNamespace = indexes.some((spec) => spec.name === namespaceIndex.name);
     const specs = descriptor.scope === 'Namespaced' && !hasNamespace ? [...indexes, namespaceIndex] : indexes;
     this.descriptor = descriptor;
-    this.indexes = specs.map((spec, position) => new KindIndex(spec, position, () => this.#table));
+    const current = { table: () => this.#table, named: () => this.#named() };
+    this.indexes = specs.map((spec, position) => new KindIndex(spec, position, current));
     this.#byName = new Map(this.indexes.map((index) => [index.spec.name, index]));
     // `metadata.name` is left out, because a name is unique only in its namespace, which the key already ensures.
     this.#unique = this.indexes.filter((index) => index.spec.unique && index.spec.name !== 'metadata.name');
@@ -206,6 +208,12 @@ export class KindCache {
     for (const index of this.indexes)
       if (index.follows) index.enter(added, { before: undefined, after: stored.valueAt(index.position) });
     return undefined;
+  }
+
+  /** Returns the entries in the order of their names. They are sorted only if the index of names is not built. */
+  #named(): Steps<NamedEntries> {
+    const rows = this.#byName.get('metadata.name')?.orders()[0];
+    return rows === undefined ? inNameOrder(this.#table) : alreadyInNameOrder(this.#table, rows);
   }
 
   // A write that does not change the values of an index does not touch the index. So the write of a new status in a

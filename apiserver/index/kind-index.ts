@@ -8,7 +8,7 @@ import type { Entry, IndexValue } from './entry.ts';
 import type { EntryTable } from './entry-table.ts';
 import { IndexValueError } from './index-value-error.ts';
 import { LazyIndex } from './lazy-index.ts';
-import type { ValueChange } from './lazy-index.ts';
+import type { CurrentEntries, ValueChange } from './lazy-index.ts';
 import type { ItemValues, SortedIndex } from './sorted-index.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
@@ -36,13 +36,12 @@ export class KindIndex {
   readonly #largest: LazyIndex | undefined;
   readonly #parts: readonly LazyIndex[];
 
-  /** Creates an index. `table` returns the current objects. */
-  constructor(spec: IndexSpec, position: number, table: () => EntryTable) {
+  constructor(spec: IndexSpec, position: number, current: CurrentEntries) {
     this.spec = spec;
     this.position = position;
     const { multiValued } = spec.indexFunc;
     const indexBy = (itemsOf: (values: readonly string[]) => readonly string[], itemValues: ItemValues): LazyIndex =>
-      new LazyIndex(table, { position, itemsOf, itemValues });
+      new LazyIndex(current, { position, itemsOf, itemValues });
     const first = { position, isLast: false };
     this.#values = indexBy(allOf, multiValued ? 'stored' : first);
     this.#absent = indexBy(noneOf, 'none');

@@ -1,7 +1,7 @@
 import { nextTurn } from '../turns/next-turn.ts';
 import { allSteps } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
-import { buildIndex, inNameOrder } from './build-index.ts';
+import { buildIndex } from './build-index.ts';
 import type { IndexShape, NamedEntries } from './build-index.ts';
 import type { EntryTable } from './entry-table.ts';
 import { valueList } from './entry.ts';
@@ -13,6 +13,13 @@ import { valuesWithout } from './values-without.ts';
 const changesPerStep = 100;
 
 const noItems: readonly string[] = [];
+
+/** The current objects of a kind. */
+export interface CurrentEntries {
+  table(): EntryTable;
+  /** Returns the entries in the order of their names, as they are at the time of the call. */
+  named(): Steps<NamedEntries>;
+}
 
 /** A build of the index that is in progress. */
 interface Build {
@@ -37,16 +44,16 @@ export interface ValueChange {
  * many turns of the event loop by {@link prepare}. From then on, all changes update it.
  */
 export class LazyIndex {
-  readonly #table: () => EntryTable;
+  readonly #current: CurrentEntries;
   readonly #shape: IndexShape;
   /** True when the index is built, or is being built. It is a field and not a getter, because each write reads it. */
   follows = false;
   #made: SortedIndex | undefined;
   #build: Build | undefined;
 
-  /** Creates an index that is not built yet. `table` returns the current objects. */
-  constructor(table: () => EntryTable, shape: IndexShape) {
-    this.#table = table;
+  /** Creates an index that is not built yet. */
+  constructor(current: CurrentEntries, shape: IndexShape) {
+    this.#current = current;
     this.#shape = shape;
   }
 
@@ -57,9 +64,8 @@ export class LazyIndex {
   /** Returns the index. Builds it in a single step, unless it is already built. */
   get(): SortedIndex {
     if (this.#made !== undefined) return this.#made;
-    const table = this.#table();
     const build = { changed: new Set<number>(), index: undefined, isOver: Promise.resolve() };
-    const made = allSteps(this.#steps(table, inNameOrder(table), build));
+    const made = allSteps(this.#steps(build));
     this.set(made);
     return made;
   }
@@ -142,10 +148,8 @@ export class LazyIndex {
   }
 
   #begin(): Build {
-    const table = this.#table();
     const build: Build = { changed: new Set(), index: undefined, isOver: Promise.resolve() };
-    const steps = this.#steps(table, inNameOrder(table), build);
-    return Object.assign(build, { isOver: this.#run(steps, build) });
+    return Object.assign(build, { isOver: this.#run(this.#steps(build), build) });
   }
 
   async #run(steps: Steps<SortedIndex>, build: Build): Promise<void> {
@@ -157,7 +161,12 @@ export class LazyIndex {
     }
   }
 
-  *#steps(table: EntryTable, entries: Steps<NamedEntries>, build: Build): Steps<SortedIndex> {
+  #steps(build: Build): Steps<SortedIndex> {
+    // The entries are read in this turn, from which on `changed` has the rows that change.
+    return this.#stepsFrom(this.#current.table(), this.#current.named(), build);
+  }
+
+  *#stepsFrom(table: EntryTable, entries: Steps<NamedEntries>, build: Build): Steps<SortedIndex> {
     const { changed } = build;
     const index = yield* buildIndex(table, yield* entries, { shape: this.#shape, changed });
     build.index = index;

@@ -1,6 +1,7 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
 import { compareUnits } from './lists/compare-strings.ts';
+import { keyLength } from './lists/sorted-texts.ts';
 import type { IndexValue, KnownOwner, Entry } from './entry.ts';
 import type { PropagationPolicy } from './propagation.ts';
 import type { Block } from './slabs.ts';
@@ -230,15 +231,25 @@ export class StoredEntry implements Entry {
     return true;
   }
 
-  get nameLength(): number {
+  /** Returns the key of the name's characters from `start` on, as `keyOf` does. */
+  nameKey(start: number): number {
     this.#locateName();
-    return units;
+    if (isWideText) return Number.NaN;
+    let key = 0;
+    for (let at = start; at < start + keyLength; at += 1)
+      key = key * 256 + (at < units ? inBounds(inBytes[from + at]) : 0);
+    return key;
   }
 
-  /** Returns a character of the name; 256 if the name is wide. */
-  nameUnit(at: number): number {
+  /** Returns the length of the prefix that the names of two entries have in common; 0 if one of them is wide. */
+  commonNameLength(other: StoredEntry): number {
     this.#locateName();
-    return isWideText ? 256 : inBounds(inBytes[from + at]);
+    const [bytes, start, length, isWide] = [inBytes, from, units, isWideText];
+    other.#locateName();
+    const end = isWide || isWideText ? 0 : Math.min(length, units);
+    let at = 0;
+    while (at < end && bytes[start + at] === inBytes[from + at]) at += 1;
+    return at;
   }
 
   /** Compares by name, then by namespace, as `compareNames` does. */

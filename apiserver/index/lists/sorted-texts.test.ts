@@ -3,14 +3,14 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { characters } from '../../base/characters.test-support.ts';
 import { allSteps } from '../../turns/steps.ts';
-import { sortedTexts } from './sorted-texts.ts';
+import { commonLength, keyOf, sortedTexts } from './sorted-texts.ts';
 
 function sorted(texts: readonly string[]): readonly (string | undefined)[] {
   const positions = allSteps(
     sortedTexts({
       length: texts.length,
-      lengthOf: (position) => (texts[position] ?? '').length,
-      unitOf: (position, at) => (texts[position] ?? '').charCodeAt(at),
+      commonLength: (position) => commonLength(texts[position] ?? '', texts[0] ?? ''),
+      keyAt: (position, from) => keyOf(texts[position] ?? '', from),
       compare: (a, b) => compareCodePoints(texts[a] ?? '', texts[b] ?? ''),
     }),
   );

@@ -107,6 +107,24 @@ describe('prepareQuery', () => {
     expectSame(next, options);
   });
 
+  it('builds the other indexes in the order of the index of names, if that one is built', async () => {
+    const random = seededRandom(2);
+    const cache = crowd(random);
+    const byName = queries['a sort by name'] as QueryOptions;
+    await prepareQuery(cache, compileQuery(cache, byName));
+    put(cache, 'a-new-first-name', random);
+    cache.remove('p7');
+    for (const [name, options] of Object.entries(queries)) {
+      const query = compileQuery(cache, options);
+      for (let prepared = prepareQuery(cache, query); prepared !== undefined; prepared = prepareQuery(cache, query)) {
+        put(cache, `p${Math.floor(random() * size)}`, random);
+        put(cache, `later-${name.length}`, random);
+        await prepared;
+      }
+      expectSame(cache, options);
+    }
+  });
+
   it('prepares nothing for a small kind, whose first reader builds the index', () => {
     const cache = createPersonCache();
     for (let number = 0; number < 2000; number += 1) put(cache, `p${number}`, seededRandom(number));
