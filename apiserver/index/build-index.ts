@@ -44,6 +44,7 @@ export function alreadyInNameOrder(table: EntryTable, rows: Int32Array): Steps<N
 }
 
 function* inOneStep<T>(result: T): Steps<T> {
+  yield;
   return result;
 }
 
