@@ -85,7 +85,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'host-name': {
     kind: 'list',
     value: '<name>',
-    description: 'host name that requests may use, besides the loopback names and --host; may be repeated',
+    description: 'host name that requests may have as Host, besides the loopback names and --host; may be repeated',
   },
   'service-domain': {
     kind: 'text',
