@@ -116,7 +116,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
 
   const useless: readonly (readonly [what: string, answer: object | Webhook, message: RegExp])[] = [
     ['says that it failed', { result: { status: 'Failed', message: 'cannot do that' } }, /failed: cannot do that$/],
-    ['says nothing', {}, /response\.result\.status was '', not 'Success'/],
+    ['returns an empty response', {}, /response\.result\.status was '', not 'Success'/],
     [
       'returns too few objects',
       { result: { status: 'Success' }, convertedObjects: [] },

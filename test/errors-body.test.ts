@@ -211,20 +211,20 @@ const wrongShapes: readonly Case[] = [
 
 const pathMismatches: readonly Case[] = [
   {
-    claim: 'another apiVersion [spec 2.2-api-version]',
+    claim: 'an apiVersion that differs from the path [spec 2.2-api-version]',
     body: { ...person('x'), apiVersion: 'people.example.com/v2' },
     ...badRequest,
     message:
       'the API version in the data (people.example.com/v2) does not match the expected API version (people.example.com/v1alpha1)',
   },
   {
-    claim: 'another kind [spec 2.2-kind]',
+    claim: 'a kind that differs from the path [spec 2.2-kind]',
     body: { ...person('x'), kind: 'Letter' },
     ...badRequest,
     message: 'Letter',
   },
   {
-    claim: 'another name',
+    claim: 'a name that differs from the path',
     method: 'PUT',
     path: ann,
     body: person('bob'),
@@ -239,7 +239,7 @@ const pathMismatches: readonly Case[] = [
     ...badRequest,
   },
   {
-    claim: 'another namespace',
+    claim: 'a namespace that differs from the path',
     path: letters.replace('letters', 'namespaces/here/letters'),
     body: { ...newLetter('x'), metadata: { name: 'x', namespace: 'there' } },
     ...badRequest,
@@ -307,7 +307,7 @@ describe('errors: bodies', () => {
     'malformed text': malformed,
     'duplicate keys': duplicates,
     'wrong shape': wrongShapes,
-    'a body of another object than the path names': pathMismatches,
+    'a body that does not fit the path': pathMismatches,
     'strict validation': strictFields,
   })) {
     describe(group, () => {

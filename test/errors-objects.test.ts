@@ -419,7 +419,8 @@ describe('errors: objects', () => {
       ['x'.repeat(254), '2.4-length'],
     ];
     for (const [name, rule] of badNames) {
-      it(`refuses the name ${name.slice(0, 10)} [spec ${rule}]`, async () => {
+      const what = name.length > 253 ? 'a name of 254 characters' : `the name "${name}"`;
+      it(`refuses ${what} [spec ${rule}]`, async () => {
         const expected: Refusal = { reason: 'Invalid', causes: ['FieldValueInvalid metadata.name'] };
         await expectRefused('POST', persons, expected, { body: person(name) });
       });

@@ -106,7 +106,7 @@ describe('spec: the parameters of a list', () => {
     expect(await list('labelSelector=&fieldSelector=')).to.deep.equal(newestFirst);
   });
 
-  it('have pages of the requested size, beginning with page 1 [spec 4.2-page, 4.2-size]', async () => {
+  it('select a page by number, from 1, and the number of objects on a page [spec 4.2-page, 4.2-size]', async () => {
     expect(await list('page=1&size=50')).to.deep.equal(newestFirst.slice(0, 50));
     expect(await list('page=2&size=50')).to.deep.equal(newestFirst.slice(50, 100));
     expect(await list('page=3&size=50')).to.deep.equal(newestFirst.slice(100));

@@ -100,7 +100,7 @@ describe('spec: metadata', () => {
       [`${'p'.repeat(254)}/k`],
     ],
     [
-      'label keys under any reversed or other domain',
+      'label keys whose prefix is a domain, also in reverse order',
       '2.5-prefix-domain',
       ['com.example.app/k', 'people.example.com/k'],
       [],

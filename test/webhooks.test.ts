@@ -115,7 +115,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a webhook can refuse a deletion, so that the object stays, and a dry run, which the review marks [spec operators-webhook-dry-run]', async () => {
+  it('a webhook can refuse a deletion, so that the object stays, and a dry run, whose review has dryRun true [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));
@@ -143,7 +143,7 @@ describe('admission webhooks [compat webhooks]', () => {
     });
   });
 
-  it('mutating webhooks run by the name of their configuration, then as listed; validating webhooks receive the result [spec operators-webhook-order]', async () => {
+  it("mutating webhooks run in the order of their configurations' names, and validating webhooks get the result [spec operators-webhook-order]", async () => {
     const append =
       (letter: string) =>
       ({ object }: { object: { spec: { nick: string } } }) =>
@@ -216,7 +216,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(hooks.at('/some').map(({ name }) => name)).to.deep.equal(['c']);
   });
 
-  it('CEL conditions decide about a call; an error in one refuses the write, or skips the webhook with failurePolicy Ignore [spec operators-webhook-match]', async () => {
+  it('a webhook is called only if its matchConditions are true; an error in one refuses the write, unless failurePolicy is Ignore [spec operators-webhook-match]', async () => {
     hooks.on('/when', () => ({ allowed: false }));
     const conditions = (expression: string): object => ({ matchConditions: [{ name: 'when', expression }] });
     await validate('/when', conditions('request.operation == "CREATE" && object.spec.name.startsWith("E")'));

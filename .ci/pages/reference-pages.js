@@ -60,7 +60,7 @@ function commandsPage() {
     'Commands and options',
     'The output of `homeostat <command> --help`, on one page. [Serve](../operating/serve.md) and [Commands for objects](../operating/commands.md) explain the commands.',
     '## Options of the server',
-    'The options of `homeostat serve`. Each is a flag, an environment variable, and a key of the YAML file that `--config` names. A flag overrides the environment, and the environment overrides the file. A list is separated by commas in the environment. A switch is `true` or `false` in the environment and in the file.',
+    'The options of `homeostat serve`. Each is a flag, an environment variable, and a key of the YAML file that `--config` names. A flag overrides the environment, and the environment overrides the file. In the environment, commas separate the items of a list. A switch is `true` or `false` in the environment and in the file.',
     serverOptions(),
     ...commands.flatMap((command) => commandSections({ help, names, path: 'homeostat', command })),
   );

@@ -203,7 +203,7 @@ function addExport(program: Command, actions: Actions): void {
     .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
     .option('--force', 'overwrite the file')
     .option('--decrypt', 'write Secrets, and the secrets of the server, in plain text')
-    .option('--encryption-config <file>', 'with --database and --decrypt: file with the keys, as for serve')
+    .option('--encryption-config <file>', 'with --database and --decrypt: file with the keys; see this option of serve')
     .addHelpText('after', exportHelp);
   command.action(async () => actions.export(flagsOf(command)));
 }
@@ -218,7 +218,7 @@ function addImport(program: Command, actions: Actions): void {
     .option('--database <url>', 'empty database that no server has open; see --database of serve')
     .option(
       '--encryption-config <file>',
-      'file with the keys for objects that are plain text in the export, as for serve',
+      'file with the keys for objects that are plain text in the export; see this option of serve',
     )
     .addHelpText('after', importHelp);
   command.action(async (file: string) => actions.import(flagsOf(command), file));

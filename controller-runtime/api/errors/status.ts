@@ -41,7 +41,7 @@ export const statusCodes = {
    */
   Conflict: 409,
   /**
-   * The server no longer has the history of this revision, or no longer serves the kind that is watched. Cure: list
+   * The server has deleted the changes since the requested revision, or no longer serves the watched kind. Cure: list
    * again, and watch from the revision of the list.
    */
   Expired: 410,
@@ -60,8 +60,8 @@ export const statusCodes = {
    */
   UnsupportedMediaType: 415,
   /**
-   * The object breaks its schema, a rule, a unique index, or a hook of a plugin; or a patch cannot be applied. Cure:
-   * correct each field of the causes.
+   * The object breaks its schema, a rule or a unique index; or a hook of a plugin refuses the object; or a patch cannot
+   * be applied. Cure: correct each field that the causes name.
    */
   Invalid: 422,
   /**

@@ -33,7 +33,7 @@ function folders(flags: string, description: string): Option {
 function addPlan(program: Command, environment: Environment, done: (exitCode: number) => void): void {
   const command = program
     .command('plan')
-    .description('Show what plugins would change, on a copy of a server or of an export.')
+    .description('Run plugins on a copy of the objects of a server or of an export, and show what they would change.')
     .addOption(folders('--plugin <folder>', 'compiled folder of a plugin; may be repeated'))
     .option(
       '--from <source>',
@@ -45,7 +45,7 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
     )
     .option(
       '--encryption-config <file>',
-      'file with the keys of encrypted objects, as for serve (default: leave out encrypted objects)',
+      'file with the keys of encrypted objects; see this option of serve (default: leave out encrypted objects)',
     )
     .option('-o, --output <format>', 'text, or json (default: text)')
     .addHelpText('after', planHelp);

@@ -220,7 +220,7 @@ describe('the endpoints of a plugin', () => {
       expect((await get(`${base}/apples/none`)).status).to.equal(204);
     });
 
-    it('fail the plugin when their path collides with the path of a kind; of two plugins, the later one fails [spec 4.3-other-group]', async () => {
+    it('fail the plugin when their path collides with the path of a kind; of two plugins, the one that starts later fails [spec 4.3-other-group]', async () => {
       const path = 'GET /apis/widgets.example.com/v1/{any} of';
       const router = route('widgets.example.com/v1').GET('/:any', answer).build();
       add('both', { models: [widgetModel()], endpoints: [router] });

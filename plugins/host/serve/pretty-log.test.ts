@@ -67,7 +67,7 @@ describe('PrettyLog', () => {
     expect(text.match(/attempt \d, next in [\d.]+ s\n +at run/g)).to.have.length(3);
   });
 
-  it('shows the progress of indexes in a line that the next line replaces, only at a terminal [spec experience-progress]', () => {
+  it('shows at a terminal how many objects are indexed, in a line that the next line replaces [spec experience-progress]', () => {
     const pretty = log({ isTerminal: true });
     const indexing = (indexed: number): string =>
       line({ level: 'info', plugin: 'p', kind: 'Person', indexed, msg: 'indexing' });

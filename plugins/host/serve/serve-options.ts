@@ -85,7 +85,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'host-name': {
     kind: 'list',
     value: '<name>',
-    description: 'host name that requests may use, besides the loopback names and --host; may be repeated',
+    description: 'host name that requests may have as Host, besides the loopback names and --host; may be repeated',
   },
   'service-domain': {
     kind: 'text',
@@ -114,12 +114,13 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<file>',
     description:
-      'YAML file of kind EncryptionConfiguration: the kinds that are encrypted in the database, and the keys (default: Secrets, with encryption.key beside the SQLite file, else in ./data)',
+      'YAML file of kind EncryptionConfiguration: the kinds that are encrypted in the database, and the keys (default: Secrets, with the key in encryption.key beside the SQLite file, else in ./data)',
   },
   'token-file': {
     kind: 'text',
     value: '<file>',
-    description: 'YAML file of further tokens, by their SHA-256, with user and groups; readable by its owner only',
+    description:
+      'YAML file of further tokens: the SHA-256 of each, with its user and groups; readable by its owner only',
   },
   'authentication-config': {
     kind: 'text',
@@ -150,7 +151,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'client-ca': {
     kind: 'text',
     value: '<file>',
-    description: "PEM file of the authorities of clients' certificates (default: the server's own authority)",
+    description: "PEM file of the authorities that sign clients' certificates (default: the server's own authority)",
   },
   insecure: {
     kind: 'switch',
@@ -166,7 +167,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'list',
     value: '<namespace>/<name>=https://<host>:<port>',
     description:
-      'address of a service that webhooks name, because this server routes no traffic to services; may be repeated',
+      'address of a Service that the configurations of webhooks name, because this server routes no traffic to Services; may be repeated',
   },
   'webhook-allow': {
     kind: 'list',

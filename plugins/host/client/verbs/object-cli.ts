@@ -91,7 +91,7 @@ const commands: readonly ObjectCommand[] = [
     options: [
       files,
       ...namespaceOptions,
-      new Option('--diff', 'show the changes first, and ask'),
+      new Option('--diff', 'show the changes first, and ask whether to apply them'),
       new Option('-y, --yes', 'apply without asking'),
       new Option('--force-conflicts', 'take over fields that other managers have set'),
       dryRun,
