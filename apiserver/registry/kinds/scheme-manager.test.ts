@@ -270,7 +270,12 @@ describe('SchemeManager', () => {
       ['the kind of another owner', model({}), 'other', '"people"'],
       ['another plural', model({ plural: 'people' }), 'people', 'plural: must stay "persons"'],
       ['another scope', { ...model({}), scope: 'Namespaced' }, 'people', 'scope: must stay "Cluster"'],
-      ['other indexes', { ...model({}), indexes: [byName] }, 'people', 'indexes: must stay the same while the kind is served'],
+      [
+        'other indexes',
+        { ...model({}), indexes: [byName] },
+        'people',
+        'indexes: must stay the same while the kind is served',
+      ],
       ['a broken rule', { ...model({}), shortNames: ['P'] }, 'people', 'shortNames'],
     ];
     for (const [what, next, owner, rule] of refusals) {
