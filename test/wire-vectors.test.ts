@@ -34,7 +34,7 @@ const deviations: Readonly<Record<string, string>> = {
   'put set deletionTimestamp': 'fields that the server sets are ignored in requests',
   'patch strategic':
     'a strategic merge patch without a directive is treated as a merge patch, because several clients send it by default',
-  'jsonpatch Strict unknown op field': 'members that RFC 6902 does not define are ignored, as it requires',
+  'jsonpatch Strict unknown op field': 'members that RFC 6902 does not define are ignored, as the RFC requires',
   'ssa unknown field (default strict? )':
     'an unknown field is pruned with a warning, as in every write; Kubernetes sends 500',
   'delete uid precondition bad': 'details.kind is the plural in every conflict',
