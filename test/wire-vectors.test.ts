@@ -13,7 +13,7 @@ const recordings = JSON.parse(readVector('wire.json')) as readonly RecordedReque
  * list does not differ.
  */
 const deviations: Readonly<Record<string, string>> = {
-  'create wrong kind': 'a body with a kind other than that of the path is 400, like one with another version',
+  'create wrong kind': 'a body whose kind is not the kind of the path gets 400, as a body with another version does',
   'create with resourceVersion': 'a malformed value is 400 with a reason; Kubernetes sends 500 without a reason',
   'create yaml': 'YAML is read as version 1.2, in which Y is a text',
   'post to named': 'there is no POST on an object: 405',
