@@ -13,7 +13,7 @@ const recordings = JSON.parse(readVector('wire.json')) as readonly RecordedReque
  * list does not differ.
  */
 const deviations: Readonly<Record<string, string>> = {
-  'create wrong kind': 'a body with a kind other than that of the path is 400, like one with another version',
+  'create wrong kind': 'a body whose kind is not the kind of the path gets 400, as a body with another version does',
   'create with resourceVersion': 'a malformed value is 400 with a reason; Kubernetes sends 500 without a reason',
   'create yaml': 'YAML is read as version 1.2, in which Y is a text',
   'post to named': 'there is no POST on an object: 405',
@@ -34,7 +34,7 @@ const deviations: Readonly<Record<string, string>> = {
   'put set deletionTimestamp': 'fields that the server sets are ignored in requests',
   'patch strategic':
     'a strategic merge patch without a directive is treated as a merge patch, because several clients send it by default',
-  'jsonpatch Strict unknown op field': 'members that RFC 6902 does not define are ignored, as it requires',
+  'jsonpatch Strict unknown op field': 'members that RFC 6902 does not define are ignored, as the RFC requires',
   'ssa unknown field (default strict? )':
     'an unknown field is pruned with a warning, as in every write; Kubernetes sends 500',
   'delete uid precondition bad': 'details.kind is the plural in every conflict',

@@ -30,7 +30,10 @@ const deviations: Readonly<Record<string, { readonly status: number; readonly wh
   'PUT without resourceVersion': { status: 200, why: 'an update without a precondition is unconditional' },
   [`GET ${appliedPersons}/jsb/scale`]: { status: 404, why: 'there is no scale subresource' },
   'GET /readyz': { status: 200, why: 'the recorded server was not ready' },
-  'POST after Foreground': { status: 201, why: 'objects of the first recording do not exist here' },
+  'POST after Foreground': {
+    status: 201,
+    why: 'on the recorded server, the object of the first recording still existed',
+  },
 };
 
 function isCutOff(body: string): boolean {
