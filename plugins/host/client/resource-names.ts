@@ -15,7 +15,7 @@ export interface ServedResource {
   readonly categories: readonly string[];
   readonly isNamespaced: boolean;
   readonly verbs: readonly string[];
-  /** True for the version of its group that clients use by default. */
+  /** True for the preferred version of the group, which clients use by default. */
   readonly isPreferred: boolean;
 }
 
@@ -103,8 +103,8 @@ function namesOf({ plural, singular, kind, shortNames }: ServedResource): readon
 }
 
 /**
- * True if the kind is in the group that a name such as `persons.v1.example.com` gives after its first dot; also for a
- * name without a dot. `rest` has the parts of the name after this dot: those of a group, or of a version and a group.
+ * True if the kind has the group, and the version if there is one, of a name such as `persons.example.com` or
+ * `persons.v1.example.com`. `rest` has the parts of the name after the first dot; if it is empty, each kind matches.
  */
 function isOfGroup({ group, version }: ServedResource, rest: readonly string[]): boolean {
   if (rest.length === 0) return true;

@@ -18,7 +18,7 @@ export interface PluginIdentity {
   readonly group?: string;
   readonly dependencies?: readonly { readonly name: string; readonly range: string; readonly optional: boolean }[];
   /**
-   * The JSON Schema of its settings, copied from the manifest so that a client can show a form. Absent for a plugin
+   * The JSON Schema of the settings, copied from the manifest so that a client can show a form. Absent for a plugin
    * without settings.
    */
   readonly settingsSchema?: object;

@@ -16,8 +16,7 @@ export interface PluginObjectsParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * Called for each object when following starts, and after each change of an object. Calls for one name do not
-   * overlap.
+   * Called for each object after `follow`, and after each change of an object. Calls for one name do not overlap.
    */
   readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
   /**
@@ -41,7 +40,7 @@ export class PluginObjects {
   readonly #kind: ModelDescriptor<PluginObject>;
   readonly #manager: Manager;
   readonly #writers = new Map<string, PluginObjectWriter>();
-  /** The last `metadata.generation` of each object that the host has processed. */
+  /** By object name: the last `metadata.generation` that the host has processed. */
   readonly #generations = new Map<string, number>();
   readonly #unfollow = new AbortController();
   readonly #closing = new AbortController();

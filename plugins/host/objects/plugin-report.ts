@@ -17,9 +17,9 @@ export interface PluginReport {
   readonly reason?: PluginFailure | 'Disabled' | 'NotInstalled';
   readonly message?: string;
   readonly indexing: readonly KindProgress[];
-  /** The fields of its declared objects that other field managers have changed. */
+  /** The fields of the plugin's declared objects that other field managers have changed. */
   readonly contested: readonly string[];
-  /** The deletions that wait for its finalizers while it does not run; absent when they are not known. */
+  /** The deletions that wait for the plugin's finalizers while it does not run; absent when they are not known. */
   readonly held?: readonly BlockedKind[];
   /** The time of the report, in ms of the clock. */
   readonly atMs: number;

@@ -32,8 +32,8 @@ export interface PluginArchivesParts {
 const groupVersion = `${publicGroup('plugins.internal')}/v1`;
 
 /**
- * The maximum size of an upload: enough for a package with its bundled dependencies. `homeostat plugin install`
- * installs larger ones.
+ * The maximum size of an upload: enough for a package with its bundled dependencies. `homeostat plugin install
+ * --plugins-dir` also installs larger archives, because it does not upload them.
  */
 const maxUploadBytes = 64 * 1024 * 1024;
 

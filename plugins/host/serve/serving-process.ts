@@ -4,7 +4,7 @@ import { processVariable } from './process-messages.ts';
 import type { FromServing, ToServing } from './process-messages.ts';
 
 /**
- * The time limit for the message with the metrics of the other processes. If it is later, their metrics are left out.
+ * The time limit for the message with the metrics of the other processes. If it arrives later, their metrics are left out.
  */
 const gatherMs = 3000;
 

@@ -27,7 +27,7 @@ export class Progress {
   }
 
   /**
-   * Shows the progress; without a total, shows no bar. The caller may call it often, because it draws the line at most
+   * Shows the progress; without a total, shows no bar. It may be called often, because it draws the line at most
    * ten times a second.
    */
   show(done: number, total?: number): void {

@@ -57,8 +57,8 @@ interface Followed {
 }
 
 /**
- * Follows the controllers. If the server ends the watch, such as at its restart, it rejects: otherwise the screen would
- * become out of date without a message.
+ * Watches the controllers, and draws the screen after each change. Rejects when the server ends the watch, such as at
+ * a restart: otherwise the screen would become out of date without a message.
  */
 async function follow({ server }: ClientCommand, { known, resourceVersion, signal, draw }: Followed): Promise<void> {
   for await (const { type, object } of server.watch(controllersPath, { query: { resourceVersion }, signal })) {
