@@ -16,7 +16,8 @@ export interface FileObject {
 
 /**
  * Reads the objects of `-f`: files, folders (their .json, .yaml and .yml files, in the order of names), glob patterns,
- * and `-` for stdin. Returns the items of a List instead of the List. @throws CommandError that names the file and line
+ * and `-` for stdin. Returns the items of a List instead of the List. @throws CommandError that names the file, and for
+ * a syntax error the line
  */
 export async function readObjectFiles(paths: readonly string[]): Promise<readonly FileObject[]> {
   const objects: FileObject[] = [];

@@ -38,8 +38,8 @@ export class ResourceNames {
 
   /**
    * Returns the kind of a name such as `person`, `persons`, `Person`, `po`, `persons.example.com` or
-   * `persons.v1.example.com`. If several kinds have the name, a kind of the core group is preferred, and then the
-   * first group in alphabetical order. @throws CommandError when no kind has the name
+   * `persons.v1.example.com`. If several kinds have the name, returns the kind of the core group, or else of the first
+   * group in alphabetical order, in the preferred version. @throws CommandError when no kind has the name
    */
   find(name: string): ServedResource {
     const [type = '', ...rest] = name.toLowerCase().split('.');

@@ -17,14 +17,14 @@ export interface CheckDeclaredParts {
 export interface KnownObject {
   readonly declared: DeclaredObject;
   readonly model: ModelDescriptor;
-  /** True if the object exists already; otherwise the plugin creates it. */
+  /** True if the object exists already; false if it is still to be created. */
   readonly isPresent: boolean;
 }
 
 type DeclaredOfKind = Pick<KnownObject, 'declared' | 'model'>;
 
 export interface CheckedObjects {
-  /** The objects without a mistake. */
+  /** The objects that the server accepts in the dry run, and the objects that exist already. */
   readonly known: readonly KnownObject[];
   readonly mistakes: readonly DeclarationMistake[];
 }

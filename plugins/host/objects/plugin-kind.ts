@@ -138,8 +138,8 @@ const printerColumns: readonly PrinterColumn[] = [
 ];
 
 /**
- * Returns the model of `plugin.<serviceDomain>/v1alpha1 Plugin`. Its status is a subresource, so a PUT of the object
- * does not change it.
+ * Returns the model of `plugin.<serviceDomain>/v1alpha1 Plugin`. The status is a subresource, so a PUT of the object
+ * does not change the status.
  */
 export function pluginKind(serviceDomain: string): ModelDescriptor<PluginObject> {
   const model = defineModel({

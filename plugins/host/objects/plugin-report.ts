@@ -43,7 +43,7 @@ export function identityOf(manifest: PluginManifest): PluginIdentity {
 /** The limit of Kubernetes for the message of a condition. */
 const maxMessageLength = 32_768;
 
-/** Returns the status for a report. `present` is the previous status; conditions that do not change keep its times. */
+/** Returns the status for a report. Conditions that have the same status in `present` keep their transition time. */
 export function observedOf(
   report: PluginReport,
   present: PluginObserved | undefined,

@@ -88,7 +88,7 @@ export class ConfigValues {
     return this.switch(option) ?? false;
   }
 
-  /** Returns a switch as a boolean. In the environment and in flags, it is the text `true` or `false`. */
+  /** Returns a switch as a boolean. The value may also be the text `true` or `false`, as in the environment. */
   switch(option: ServeOptionName): boolean | undefined {
     const found = this.#find(option);
     if (found === undefined) return undefined;

@@ -56,12 +56,12 @@ export async function applyObjects(command: ClientCommand): Promise<number> {
   });
 }
 
-/** Does the work for each object. The message about a refused object names its file. */
+/** Calls `work` for each object. If there are several objects, the message about a refused object names its file. */
 function eachObject(objects: readonly FileObject[], work: (object: FileObject) => Promise<void>): Promise<number> {
   return eachItem(objects, work, ({ origin }) => origin);
 }
 
-/** Prints the differences, and resolves with true if there is one; with undefined when the server refuses an object. */
+/** Prints the differences. Resolves with true if there is one; with undefined if one of several objects is refused. */
 async function showDiffs(command: ClientCommand, objects: readonly FileObject[]): Promise<boolean | undefined> {
   let isChanged = false;
   const dryRun = { ...command, flags: { ...command.flags, 'dry-run': 'server' } };

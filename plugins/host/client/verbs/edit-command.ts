@@ -18,8 +18,8 @@ const heading = `# Edit the object below. Lines that begin with # are ignored. T
 
 /**
  * `homeostat edit TYPE NAME`: opens an object in the editor of KUBE_EDITOR, VISUAL or EDITOR (else vi), and writes the
- * object that the editor saved, unless the stored object has changed meanwhile. When the write is refused, the text is
- * kept in a file.
+ * object that the editor saved, unless the stored object has changed meanwhile. If the text is not an object, or the
+ * server refuses the write, the text stays in a file, and a message names the file.
  */
 export async function editObject(command: ClientCommand): Promise<number> {
   const tell = writePrinter(command);
