@@ -64,8 +64,8 @@ function hunkOf(lines: readonly Line[], from: number, to: number): string {
 }
 
 /**
- * Returns the common lines of both texts in order, as positions in both: as many as possible, or only those at the start
- * and the end if the texts differ by more than {@link maxEdits} edits.
+ * Returns the common lines of both texts in order, as positions in both: as many as possible, or only those at the
+ * start and the end if the texts differ by more than {@link maxEdits} edits.
  */
 function commonLines(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const shorter = Math.min(before.length, after.length);
