@@ -15,7 +15,7 @@ export interface PluginObjectsParts {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called for each object after `follow`, and after each change of an object. Calls for one name do not overlap. */
+  /** Called for each object once `follow` is called, and after each change. Calls for one name do not overlap. */
   readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
   /**
    * Called when an object was deleted. Returns true when its plugin was removed as well; otherwise the object is
