@@ -7,7 +7,7 @@ import { readYaml } from './read-yaml.ts';
 import { isGivenObject } from './server-object.ts';
 import type { GivenObject } from './server-object.ts';
 
-/** An object of a file. */
+/** An object that was read from a file. */
 export interface FileObject {
   readonly object: GivenObject;
   /** The file, as messages name it. */
@@ -16,7 +16,8 @@ export interface FileObject {
 
 /**
  * Reads the objects of `-f`: files, folders (their .json, .yaml and .yml files, in the order of names), glob patterns,
- * and `-` for stdin. The items of a List count one by one. @throws CommandError that names the file and the line
+ * and `-` for stdin. Returns the items of a List instead of the List. @throws CommandError that names the file, and for
+ * a syntax error the line
  */
 export async function readObjectFiles(paths: readonly string[]): Promise<readonly FileObject[]> {
   const objects: FileObject[] = [];

@@ -15,7 +15,7 @@ export interface ServedResource {
   readonly categories: readonly string[];
   readonly isNamespaced: boolean;
   readonly verbs: readonly string[];
-  /** True for the version of its group that clients use by default. */
+  /** True for the preferred version of the group, which clients use by default. */
   readonly isPreferred: boolean;
 }
 
@@ -38,8 +38,8 @@ export class ResourceNames {
 
   /**
    * Returns the kind of a name such as `person`, `persons`, `Person`, `po`, `persons.example.com` or
-   * `persons.v1.example.com`. If several kinds have the name, a kind of the core group is preferred, and then the
-   * first group in alphabetical order. @throws CommandError when no kind has the name
+   * `persons.v1.example.com`. If several kinds have the name, returns the kind of the core group, or else of the first
+   * group in alphabetical order, in the preferred version. @throws CommandError when no kind has the name
    */
   find(name: string): ServedResource {
     const [type = '', ...rest] = name.toLowerCase().split('.');
@@ -103,8 +103,8 @@ function namesOf({ plural, singular, kind, shortNames }: ServedResource): readon
 }
 
 /**
- * True if the kind is in the group that a name such as `persons.v1.example.com` gives after its first dot; also for a
- * name without a dot. `rest` has the parts of the name after this dot: those of a group, or of a version and a group.
+ * True if the kind has the group, and the version if there is one, of a name such as `persons.example.com` or
+ * `persons.v1.example.com`. `rest` has the parts of the name after the first dot; if it is empty, each kind matches.
  */
 function isOfGroup({ group, version }: ServedResource, rest: readonly string[]): boolean {
   if (rest.length === 0) return true;

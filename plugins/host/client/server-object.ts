@@ -56,14 +56,14 @@ export function withSortedKeys(value: unknown): unknown {
   );
 }
 
-/** An object of a file. It may have no name. */
+/** An object that was read from a file. It may have no name. */
 export interface GivenObject extends JsonObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: JsonObject;
 }
 
-/** Returns the text at the end of the path `keys`; '' where there is none. Numbers and booleans count as texts. */
+/** Returns the string, number or boolean at the end of the path `keys` as a string; '' if there is none. */
 export function textAt(value: unknown, ...keys: readonly string[]): string {
   const found = valueAt(value, ...keys);
   return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? String(found) : '';

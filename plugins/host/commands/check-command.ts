@@ -5,7 +5,7 @@ import { startTestServer } from '../testing/test-server.ts';
 import { errorTextWithPlace } from '../text/error-text.ts';
 
 export interface CheckOptions {
-  /** The folder of the plugin, compiled. */
+  /** The folder of the compiled plugin. */
   readonly folder: string;
   /** Folders of the other plugins whose kinds the declared objects of this plugin use. */
   readonly others: readonly string[];

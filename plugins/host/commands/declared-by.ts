@@ -1,7 +1,7 @@
 import { createdByKey, fieldManagerOf } from '../declared/declared-mark.ts';
 import type { ServerApi } from '../remote/server-api.ts';
 
-/** The path of an object on a server. */
+/** An object on a server. */
 export interface FoundObject {
   readonly path: string;
   readonly uid: string;

@@ -18,8 +18,8 @@ import { runCopy } from './run-copy.ts';
 const changesExitCode = 2;
 
 /**
- * Prints the changes that plugins would make, and returns the exit code: 0 when there are none, 2 when there are some,
- * 1 when there is no plan.
+ * Prints the changes that plugins would make, and returns the exit code: 0 when there are none; 2 when there are some,
+ * when a run of a controller failed, and for bad values; 1 when there is no plan.
  */
 export async function runPlan(sources: ConfigSources): Promise<number> {
   let isChanging = false;

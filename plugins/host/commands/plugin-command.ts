@@ -31,7 +31,7 @@ export interface PluginCommand extends ConfigSources {
   readonly operand?: string;
 }
 
-/** The maximum time for a stop and a start together. */
+/** The maximum time to wait for a stop and a start of a plugin together, or for the removal of its objects. */
 const waitMs = 65_000;
 
 /** The interval at which the command reads the plugin's state while it waits. */
@@ -206,8 +206,8 @@ class PluginCommands {
   }
 
   /**
-   * Resolves when the host has handled this generation and the plugin has the wanted phase; rejects when it has another
-   * final phase.
+   * Resolves when the host has handled the given generation of the object and the plugin has the wanted phase. Rejects
+   * when the plugin has another final phase, or does not reach the wanted phase in time.
    */
   async #settledAs(wanted: PluginPhase, { metadata }: PluginObject): Promise<void> {
     const { name, generation } = metadata;

@@ -24,8 +24,8 @@ export function runReencrypt(sources: ConfigSources): Promise<number> {
 }
 
 /**
- * Sends the request, and resolves with its result. Rejects with the server's message when the server refuses, and when
- * the response is cut off.
+ * Sends the request, and resolves with its result. Rejects with the server's message when the server refuses. Also
+ * rejects when the response is cut off.
  */
 async function reencrypt(address: ServerAddress, signal: AbortSignal): Promise<Result> {
   const response = await requestServer(address, '/reencrypt', { method: 'POST', signal });

@@ -17,14 +17,14 @@ export interface CheckDeclaredParts {
 export interface KnownObject {
   readonly declared: DeclaredObject;
   readonly model: ModelDescriptor;
-  /** True for an object that exists already; the others would be created. */
+  /** True if the object exists already; false if it is still to be created. */
   readonly isPresent: boolean;
 }
 
 type DeclaredOfKind = Pick<KnownObject, 'declared' | 'model'>;
 
 export interface CheckedObjects {
-  /** The objects without a mistake. */
+  /** The objects that the server accepts in the dry run, and the objects that exist already. */
   readonly known: readonly KnownObject[];
   readonly mistakes: readonly DeclarationMistake[];
 }
@@ -85,8 +85,8 @@ async function tryCreate({ declared, model }: DeclaredOfKind, { client, signal }
 
 /**
  * Returns the attempts to create an object: first with all checks, then without the check for unknown fields, and then
- * also without its metadata. One attempt is not enough, because a mistake that an earlier check finds (400) hides
- * violations of the schema (422).
+ * also with a placeholder name in place of the metadata; only the namespace stays. One attempt is not enough, because a
+ * mistake that an earlier check finds (400) hides violations of the schema (422).
  */
 function attemptsFor({
   object,
@@ -122,8 +122,8 @@ function duplicateNames(objects: readonly DeclaredObject[]): DeclarationMistake[
 }
 
 /**
- * Finds objects with the same value under a unique index. The server cannot find such pairs, because it does not have
- * these objects yet.
+ * Returns a mistake for each value of a unique index that an earlier declared object has, too. The server cannot find
+ * two such objects in a dry run, because it stores neither of them.
  */
 function duplicateValues(
   { declared, model }: DeclaredOfKind,

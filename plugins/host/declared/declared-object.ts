@@ -12,7 +12,7 @@ export interface DeclaredObject {
   /** Returns the line of a field, or of the nearest field around it. */
   readonly lineOf: (field: string) => number;
   readonly gvk: GroupVersionKind;
-  /** The object as a request would send it, with apiVersion in either revision. */
+  /** The object as a request would send it. It has `apiVersion`, even if the file has `groupVersion`. */
   readonly object: NewObject<ApiObject>;
   /**
    * True when the name is missing, which is a separate mistake; `object` has a placeholder, so that the rest can be

@@ -8,7 +8,7 @@ import { fileInside } from '../text/inside-folder.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { yamlLimits } from '../text/yaml-mapping.ts';
 
-/** The first folder is that of this project, the second that of the specification (2.9). Subfolders are not read. */
+/** The folders of YAML files. The specification (2.9) names the second folder. Subfolders are not read. */
 const folders = ['resources/extensions', 'src/main/resources/extensions'] as const;
 
 /** The maximum size of a file, which is also that of the body of a request. */
@@ -18,8 +18,8 @@ const maxFileBytes = 3 * 1024 * 1024;
 const maxDocuments = 1000;
 
 /**
- * Reads all declared objects of a plugin's YAML files (.yaml or .yml), and all mistakes in the files, in the order of
- * file names.
+ * Returns all declared objects in a plugin's YAML files (.yaml or .yml), and all mistakes in the files. In each folder,
+ * the files are read in the order of their names.
  */
 export async function readDeclaredObjects(
   folder: string,

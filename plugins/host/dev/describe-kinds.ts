@@ -7,7 +7,7 @@ import type { StoredObjects } from './stored-objects.ts';
 /** The kinds of a plugin by apiVersion and kind. */
 export type Kinds = ReadonlyMap<string, ModelDescriptor>;
 
-/** Selects the kinds of one plugin. */
+/** Returns the kinds that `plugin` has registered. */
 export function kindsOf(
   registrations: readonly { readonly owner: string; readonly descriptor: ModelDescriptor }[],
   plugin: string,

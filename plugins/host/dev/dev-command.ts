@@ -10,8 +10,8 @@ export interface RunDevOptions extends RunServeOptions {
 }
 
 /**
- * Serves a plugin while it is being written, until a signal. The exit codes are those of serve, and 2 also means that
- * the folder is not a plugin.
+ * Serves a plugin while it is being written, until a signal arrives. The exit codes are those of serve; 2 also means
+ * that the folder is not a plugin.
  */
 export async function runDev({ folder, ...options }: RunDevOptions): Promise<number> {
   const print = (line: string): void => stderr.write(`dev: ${line}\n`);

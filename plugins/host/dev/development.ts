@@ -40,8 +40,8 @@ interface Parts extends Pick<DevelopmentParts, 'print'> {
 const source = /\.(?:[cm]?tsx?|json)$/;
 
 /**
- * A plugin in development: compiles it, and reloads it when one of its files changes. Call `open`, `compile` and `run`
- * in this order, once each.
+ * A plugin in development: compiles it, and reloads it when one of its files changes. Call `open`, `compileFirst` and
+ * `run` in this order, once each.
  */
 export class Development {
   readonly #parts: Parts;

@@ -13,7 +13,7 @@ export interface FolderWatcherParts {
   readonly clock: Clock;
 }
 
-/** The interval between two scans of a folder. Two changes within that time are reported once. */
+/** The interval between two scans of a folder. Changes within that time are reported together. */
 const pollMs = 250;
 
 /** The maximum number of files. A plugin has hundreds; a folder with more than this contains something else. */

@@ -35,8 +35,8 @@ const notOfTheValue: readonly string[] = [
 ];
 
 /**
- * Returns the differences between a kind's schemas, by field. For an added or removed field, only this field is
- * returned, and not the fields below it.
+ * Returns the fields in which two versions of a kind's schema differ. For an added or removed field, returns only this
+ * field, and not the fields below it.
  */
 export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor): readonly FieldChange[] {
   const old = fieldsOf(before);

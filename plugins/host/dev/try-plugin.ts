@@ -101,7 +101,7 @@ async function copyNamespace(name: string, from: TryPluginParts['server'], to: A
 }
 
 interface OthersParts extends TryPluginParts {
-  /** The plugin whose kinds count as absent. */
+  /** The plugin whose kinds count as not registered, because its new version no longer declares them. */
   readonly absentOwner: string | undefined;
 }
 

@@ -21,8 +21,9 @@ import { isServing, judgeServer } from './judge-server.ts';
 import { judgeTls } from './judge-tls.ts';
 
 /**
- * Judges what `serve` would run with the same options, and the server if it runs; with `--server`, that server alone.
- * Repairs nothing, except that it opens the database as a server does, which may restrict the permissions of its file.
+ * Judges what `serve` would run with the same options, and the server if it runs. With `--server`, judges only that
+ * server, and the Node of this command. Repairs nothing, except that it opens the database as a server does, which may
+ * restrict the permissions of the database file.
  * Prints the findings, and returns the exit code: 0 without errors, 1 with at least one error, 2 for bad options.
  */
 export async function runDoctor(sources: ConfigSources): Promise<number> {

@@ -49,7 +49,7 @@ export async function judgeDisk(folder: string): Promise<readonly Finding[]> {
   return [{ check: 'disk', level: 'ok', message }];
 }
 
-/** Judges the clock: if the time of a file is in the future, the clock was or is wrong. */
+/** Judges the clock: if the time of the last write to the database file is in the future, the clock was or is wrong. */
 export function judgeClock(databaseFile: string | undefined, nowMs: number): readonly Finding[] {
   const check = 'clock';
   const found = databaseFile === undefined ? undefined : statSync(databaseFile, { throwIfNoEntry: false });

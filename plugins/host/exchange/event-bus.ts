@@ -11,7 +11,7 @@ export class EventBus {
   // Only listeners that cannot throw are added, because after an error the emitter would not call the later listeners.
   readonly #emitter: Emitter = new EventEmitter();
 
-  /** Returns the interface by which a plugin emits and listens; `logger` is the plugin's. */
+  /** Returns the interface by which a plugin emits events and listens to them; `logger` is the plugin's logger. */
   forPlugin(logger: Logger): OwnedEvents {
     return new OwnedEvents(this.#emitter, logger);
   }

@@ -55,7 +55,7 @@ export class ExtensionTable {
     this.#order = order;
   }
 
-  /** Returns the interface by which a plugin declares and contributes; `logger` is the plugin's. */
+  /** Returns the interface by which a plugin declares points and contributes values; `logger` is the plugin's own. */
   forPlugin(manifest: Party['manifest'], logger: Logger): OwnedExtensions {
     const party: Party = { manifest, logger, isOpen: false, isClosed: false };
     const extensions: PluginExtensions = {
@@ -105,7 +105,10 @@ export class ExtensionTable {
     };
   }
 
-  /** Throws if the point does not exist, unless its plugin is an optional dependency that is not Started. */
+  /**
+   * Throws if the point's plugin is neither `party` nor a dependency of `party`, or if the point does not exist. If the
+   * point's plugin is an optional dependency that is not Started, the point may still be missing.
+   */
   #requirePoint(party: Party, name: string): void {
     const { manifest } = party;
     const owner = parseSharedName('an extension point', name).plugin;

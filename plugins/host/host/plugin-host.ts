@@ -170,7 +170,7 @@ export class PluginHost {
   }
 
   /**
-   * Replaces the plugin of that name, even one that was refused. Other plugins' kinds and their watches are not
+   * Replaces the plugin of the same name, even one that was refused. Other plugins' kinds and their watches are not
    * affected; stored objects stay. Resolves when the new plugin is Started or Failed, or when its object disables it.
    * Rejects, and keeps the previous plugin running, when the new plugin requires another version of the host, when its
    * group is reserved, when its module cannot be loaded or exports no plugin, or when the schema of its settings is
@@ -326,7 +326,7 @@ export class PluginHost {
     checkFits(manifest, { version: hostVersion(), serviceDomain });
   }
 
-  /** Adds a plugin that was installed or repaired while the host runs. */
+  /** Adds a plugin that was installed or repaired while the host runs. Resolves with false if it is not installed. */
   async #adopt(name: string, wishes: PluginWishes): Promise<boolean> {
     if (this.#pluginsDir === undefined || this.#stopped !== undefined) return false;
     if (!(await installedPlugins(this.#pluginsDir)).includes(name)) return false;

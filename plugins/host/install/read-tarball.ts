@@ -29,7 +29,7 @@ const maxDescriptionBytes = 64 * 1024;
 /**
  * Returns the files of a `.tgz` in the ustar format. Long names may be in pax headers, as npm writes them, or in GNU
  * tar's own headers. Rejects with an Error that names the entry when a path leads out of the archive, or an entry is a
- * link or a device. Also rejects when the archive is damaged, larger than 256 MiB or longer than 50,000 entries.
+ * link or a device. Also rejects when the archive is damaged, larger than 256 MiB, or has more than 50,000 entries.
  */
 export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile[]> {
   return readEntries(await promisify(gunzip)(tarball, { maxOutputLength: maxArchiveBytes }));

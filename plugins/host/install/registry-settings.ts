@@ -25,7 +25,7 @@ function settingOf(line: string, environment: Environment): readonly Setting[] {
   return ofRegistries.test(setting[0]) ? [setting] : [];
 }
 
-/** Returns a value of an .ini file without its quotes; a comment may follow a value without quotes. */
+/** Returns a value of an .ini file without its quotes, or without the comment that follows a value without quotes. */
 function unquoted(value: string): string {
   if (/^"(?:[^"\\]|\\["\\/])*"$/.test(value)) return String(JSON.parse(value));
   if (/^(["']).*\1$/.test(value)) return value.slice(1, -1);

@@ -20,8 +20,8 @@ export interface StageParts {
 const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~*<>=| -]+)?$/i;
 
 /**
- * By npm's rule, a published package may lock its dependencies only with `npm-shrinkwrap.json`; a project may use
- * either file.
+ * By npm's rule, a published package may lock its dependencies only with `npm-shrinkwrap.json`; a project may also use
+ * `package-lock.json`.
  */
 const packageLocks = ['npm-shrinkwrap.json'];
 const projectLocks = [...packageLocks, 'package-lock.json'];

@@ -14,8 +14,8 @@ const refused: readonly (readonly [path: RegExp, why: string])[] = [
 /**
  * Unpacks a `.tgz` into an empty folder, without the outermost folder of the archive (by convention `package`). Rejects
  * with an Error that names the entry when {@link readTarball} refuses the archive, and when the archive has a
- * configuration of npm, `node_modules/.bin`, or two entries with one path. Programs and file systems disagree on which
- * of two such entries counts.
+ * configuration of npm, `node_modules/.bin`, or two entries with the same path. Programs and file systems disagree on
+ * which of two such entries counts.
  */
 export async function unpackArchive(file: string, folder: string): Promise<void> {
   try {

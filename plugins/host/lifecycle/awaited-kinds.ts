@@ -18,8 +18,8 @@ export interface KnownPlugin {
 }
 
 /**
- * Remembers which plugin served a kind last, so that a kind does not count as removed while its plugin does not run for
- * a time.
+ * Remembers which plugin served a kind last, so that the kind does not count as removed while its plugin is stopped
+ * temporarily.
  */
 export class AwaitedKinds {
   /** The plugin of each kind that this process has served. */

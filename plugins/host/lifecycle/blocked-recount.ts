@@ -29,7 +29,7 @@ export class BlockedRecount {
     this.#parts = parts;
   }
 
-  /** Stores the counter of the deletions that wait for the latest run of a plugin. */
+  /** Stores the counter of blocked deletions of a plugin's latest run, in place of that of its previous run. */
   set(name: string, held: BlockedDeletions): void {
     this.#held.set(name, held);
   }

@@ -2,8 +2,8 @@ import type { DebugPage } from '@homeostat/apiserver';
 import type { PointSummary } from '../exchange/extension-table.ts';
 
 /**
- * `/debug/extensions`: the extension points of all running plugins. Each lists the contributing plugins, a plugin once
- * for each of its contributions.
+ * `/debug/extensions`: the extension points of all running plugins. Each point lists the contributing plugins; a plugin
+ * with two contributions appears twice.
  */
 export function extensionsPage(points: () => readonly PointSummary[]): DebugPage {
   return { name: 'extensions', index: () => ({ items: points() }), item: () => undefined };

@@ -299,7 +299,8 @@ export class PluginFleet {
 
   /**
    * True when a plugin that has ended may start again. A Stopped plugin waits while a dependency is being stopped, or
-   * the files of a dependency are being read again: a start in that time would fail.
+   * the files of a dependency are being read again: a start in that time would fail. A Failed plugin starts again only
+   * if it failed because of a dependency, and all its dependencies are available now.
    */
   #mayComeBack(instance: PluginInstance): boolean {
     const { state, manifest } = instance;

@@ -73,7 +73,7 @@ export class PluginInstance {
     return this.#isRetired;
   }
 
-  /** The source that replaces this one; undefined when no other source does. */
+  /** The source of the instance that replaces this one; undefined if none replaces it. */
   get successor(): PluginSource | undefined {
     return this.#successor;
   }

@@ -18,8 +18,8 @@ const applyVerbs: readonly string[] = ['get', 'create', 'patch'];
 /**
  * The permissions of a plugin's client. With `permissions:` in its manifest, the plugin may do what these rules allow.
  * Without them, it may do everything in its own groups, read namespaces and the kinds of its controllers, and apply its
- * declared objects. In both cases it may write Events, the Leases with its name, and the records of external effects of
- * its controllers.
+ * declared objects. In both cases it may do everything with Events, the Leases with its name, and the records of
+ * external effects of its controllers.
  */
 export class PluginPermissions implements PluginPermits {
   readonly #parts: PluginPermissionsParts;

@@ -141,8 +141,8 @@ export interface HostFacts {
 }
 
 /**
- * Checks that this host can run a plugin: it has a version that the manifest requires, and the group is not reserved
- * for the service.
+ * Checks that this host can run a plugin: the manifest accepts the version of the host, and the group of the plugin is
+ * not reserved for the service.
  * @throws Error that names the problem.
  */
 export function checkFits(manifest: PluginManifest, { version, serviceDomain }: HostFacts): void {

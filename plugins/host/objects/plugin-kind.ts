@@ -18,7 +18,7 @@ export interface PluginIdentity {
   readonly group?: string;
   readonly dependencies?: readonly { readonly name: string; readonly range: string; readonly optional: boolean }[];
   /**
-   * The JSON Schema of its settings, copied from the manifest so that a client can show a form. Absent for a plugin
+   * The JSON Schema of the settings, copied from the manifest so that a client can show a form. Absent for a plugin
    * without settings.
    */
   readonly settingsSchema?: object;
@@ -138,8 +138,8 @@ const printerColumns: readonly PrinterColumn[] = [
 ];
 
 /**
- * Returns the model of `plugin.<serviceDomain>/v1alpha1 Plugin`. Its status is a subresource, so a PUT of the object
- * does not change it.
+ * Returns the model of `plugin.<serviceDomain>/v1alpha1 Plugin`. The status is a subresource, so a PUT of the object
+ * does not change the status.
  */
 export function pluginKind(serviceDomain: string): ModelDescriptor<PluginObject> {
   const model = defineModel({

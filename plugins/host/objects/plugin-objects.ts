@@ -15,10 +15,7 @@ export interface PluginObjectsParts {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /**
-   * Called for each object when following starts, and after each change of an object. Calls for one name do not
-   * overlap.
-   */
+  /** Called for each object once `follow` is called, and after each change. Calls for one name do not overlap. */
   readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
   /**
    * Called when an object was deleted. Returns true when its plugin was removed as well; otherwise the object is
@@ -41,7 +38,7 @@ export class PluginObjects {
   readonly #kind: ModelDescriptor<PluginObject>;
   readonly #manager: Manager;
   readonly #writers = new Map<string, PluginObjectWriter>();
-  /** The last `metadata.generation` of each object that the host has processed. */
+  /** By object name: the last `metadata.generation` that the host has processed. */
   readonly #generations = new Map<string, number>();
   readonly #unfollow = new AbortController();
   readonly #closing = new AbortController();

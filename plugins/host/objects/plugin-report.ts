@@ -17,9 +17,9 @@ export interface PluginReport {
   readonly reason?: PluginFailure | 'Disabled' | 'NotInstalled';
   readonly message?: string;
   readonly indexing: readonly KindProgress[];
-  /** The fields of its declared objects that other field managers have changed. */
+  /** The fields of the plugin's declared objects that other field managers have changed. */
   readonly contested: readonly string[];
-  /** The deletions that wait for its finalizers while it does not run; absent when they are not known. */
+  /** The deletions that wait for the plugin's finalizers while it does not run; absent when they are not known. */
   readonly held?: readonly BlockedKind[];
   /** The time of the report, in ms of the clock. */
   readonly atMs: number;
@@ -43,7 +43,7 @@ export function identityOf(manifest: PluginManifest): PluginIdentity {
 /** The limit of Kubernetes for the message of a condition. */
 const maxMessageLength = 32_768;
 
-/** Returns the status for a report. `present` is the previous status; conditions that do not change keep its times. */
+/** Returns the status for a report. Conditions that have the same status in `present` keep their transition time. */
 export function observedOf(
   report: PluginReport,
   present: PluginObserved | undefined,

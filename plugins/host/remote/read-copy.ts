@@ -12,8 +12,8 @@ export const decryptedExportSource: CopySource = { ...exportSource, path: '/expo
 export const backupSource: CopySource = { path: '/backup', mediaType: 'application/vnd.sqlite3' };
 
 /**
- * Yields the bytes of a copy in chunks. Rejects when the server refuses, with the server's message, and when the
- * response is cut off.
+ * Yields the bytes of a copy in chunks. Rejects with the server's message when the server refuses. Also rejects when
+ * the response is cut off.
  */
 export async function* readCopy(
   address: ServerAddress,

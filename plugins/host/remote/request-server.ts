@@ -72,7 +72,7 @@ export async function refusalError(what: string, response: Response): Promise<Er
   return response.status === 401 ? new ApiError('Unauthorized', message) : new Error(message);
 }
 
-/** Returns the message of a Status, or the beginning of any other body. */
+/** Returns the message of a Status. For any other body, returns the text of the HTTP status, such as `Bad Gateway`. */
 async function refusalOf(response: Response): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;

@@ -3,7 +3,7 @@ export type SettingsValues = Readonly<Record<string, unknown>>;
 
 /**
  * The settings of a plugin: the spec of the PluginSettings object with the plugin's name, validated by the schema in
- * the plugin's manifest, with the defaults of the schema. Without such an object, only the defaults.
+ * the plugin's manifest, with the defaults of the schema. Without such an object, they are only the defaults.
  */
 export interface PluginSettings<S extends object = SettingsValues> {
   /**

@@ -38,7 +38,7 @@ export class AdminKubeconfig implements AdministratorFile {
     return token;
   }
 
-  /** Makes the file, readable by its owner only. {@link update} adds the server's address once the server listens. */
+  /** Makes the file, readable by its owner only. It names the default address until {@link update} is called. */
   async write(token: string): Promise<void> {
     await this.#write(token, { url: new URL('http://127.0.0.1:8700'), ca: undefined });
   }

@@ -8,7 +8,7 @@ export function bannerOf(url: string, config: ServeConfig): string {
   const { auth, token, adminKubeconfig, database, console: hasConsole } = config;
   const login = token === undefined ? `with the token in ${adminKubeconfig}` : 'with the token of --token';
   const access = auth === 'open' ? 'everyone on this machine may do everything (--auth open)' : `log in ${login}`;
-  // In the mode `open` there is no kubeconfig, and commands use the default port. So another port must be named.
+  // In the mode `open` there is no kubeconfig, and commands use the default URL. So the banner must name any other URL.
   const where = auth === 'open' && url !== defaultUrl ? ` --server ${url}` : '';
   const lines = [
     `Homeostat ${hostVersion()}, database ${withoutSecrets(database)}`,

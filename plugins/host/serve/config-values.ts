@@ -23,7 +23,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
 const maxProcesses = 64;
 /** The maximum number of workers for each core. More workers would not increase the throughput. */
 const maxWorkersPerCore = 4;
-/** The number of cores that the process with the database and its thread use. */
+/** The number of cores that the process with the open database uses, including its database thread. */
 const coresOfOwner = 2;
 const maxDurationMs = 365 * 24 * 3_600_000;
 
@@ -88,7 +88,7 @@ export class ConfigValues {
     return this.switch(option) ?? false;
   }
 
-  /** Returns a switch as a boolean. In the environment and in flags, it is the text `true` or `false`. */
+  /** Returns a switch as a boolean. The value may also be the text `true` or `false`, as in the environment. */
   switch(option: ServeOptionName): boolean | undefined {
     const found = this.#find(option);
     if (found === undefined) return undefined;

@@ -32,8 +32,8 @@ export interface PluginArchivesParts {
 const groupVersion = `${publicGroup('plugins.internal')}/v1`;
 
 /**
- * The maximum size of an upload: enough for a package with its bundled dependencies. `homeostat plugin install`
- * installs larger ones.
+ * The maximum size of an upload: enough for a package with its bundled dependencies. `homeostat plugin install
+ * --plugins-dir` also installs larger archives, because it does not upload them.
  */
 const maxUploadBytes = 64 * 1024 * 1024;
 
@@ -99,7 +99,7 @@ class PluginArchives {
     if (pluginsDir === undefined) return 'the server has no folder of plugins: start it with --plugins-dir';
     // With `--auth open`, an installation would let every user of the machine run code as the server's user.
     return isOpen
-      ? 'a server with --auth open installs no plugin for a request: use homeostat plugin install'
+      ? 'a server with --auth open installs no plugin for a request: use homeostat plugin install --plugins-dir'
       : undefined;
   }
 
@@ -198,7 +198,10 @@ async function receive(body: AsyncIterable<Uint8Array>, file: string): Promise<v
     for await (const piece of body) {
       bytes += piece.length;
       if (bytes > maxUploadBytes)
-        throw new ApiError('RequestEntityTooLarge', 'the archive is larger than 64 MiB: use homeostat plugin install');
+        throw new ApiError(
+          'RequestEntityTooLarge',
+          'the archive is larger than 64 MiB: use homeostat plugin install --plugins-dir',
+        );
       await handle.write(piece);
     }
   } finally {

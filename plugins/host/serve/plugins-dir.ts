@@ -5,7 +5,7 @@ import type { ServerApi } from '../remote/server-api.ts';
 
 /** The content of `/debug/plugins-dir`, about the server's folder of plugins. */
 interface ServedFolder {
-  /** The server's absolute path; null for a server without such a folder. */
+  /** The absolute path of the folder on the server's machine; null for a server without such a folder. */
   readonly path: string | null;
   /**
    * Identifies the folder by device and inode, so that it is the same for all paths of the folder; null when the folder

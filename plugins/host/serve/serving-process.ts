@@ -3,9 +3,7 @@ import { mergeMetrics } from './merge-metrics.ts';
 import { processVariable } from './process-messages.ts';
 import type { FromServing, ToServing } from './process-messages.ts';
 
-/**
- * The time limit for the message with the metrics of the other processes. If it is later, their metrics are left out.
- */
+/** The time limit for the message with the metrics of the other processes. A later message is ignored. */
 const gatherMs = 3000;
 
 export interface ServingProcessParts {

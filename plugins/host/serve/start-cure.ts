@@ -2,7 +2,7 @@ import { errorText, hasCode } from '../text/error-text.ts';
 import { stderr } from '../text/line-output.ts';
 import type { ServeLog } from './create-logger.ts';
 
-/** Returns advice for an error of the start; undefined when the message of the error is enough. */
+/** Returns advice for an error that prevents the start; undefined when the message of the error is enough. */
 export function startCure(error: unknown): string | undefined {
   if (hasCode(error, 'EADDRINUSE')) return 'stop the other program, or choose another --port';
   if (hasCode(error, 'EACCES')) return 'run as a user with the permission, or choose another folder or port';

@@ -57,14 +57,14 @@ export class SettingsObjects {
   }
 
   /**
-   * Adds a plugin whose settings are then checked.
+   * Adds a plugin. From then on, writes of its settings are checked.
    * @throws Error with the problem of the schema.
    */
   add({ name, settings }: PluginManifest): void {
     this.#schemas.set(name, settings === undefined ? undefined : compileValueSchema('spec', settings));
   }
 
-  /** Removes a plugin: its settings are no longer checked. */
+  /** Removes a plugin. From then on, writes of its settings are not checked. */
   remove(name: string): void {
     this.#schemas.delete(name);
     this.#versions.delete(name);

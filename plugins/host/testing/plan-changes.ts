@@ -133,8 +133,8 @@ async function planIn(database: string, options: PlanOptions): Promise<ChangePla
 }
 
 /**
- * Advances the clock to the horizon. Resolves with the reason when the plugins still have work then, otherwise with
- * undefined.
+ * Advances the clock to the horizon, with stops at {@link stopsMs}. If the plugins still have work after a stop, ends
+ * there and resolves with the reason; otherwise resolves with undefined.
  */
 async function runToRest(
   server: TestServer,

@@ -43,7 +43,7 @@ export interface TestServerOptions extends ApiServerOptions {
 
 export interface TestServer {
   readonly url: string;
-  /** A client in process. */
+  /** A client that calls the server inside this process, without HTTP. */
   readonly client: Client;
   /** A client over HTTP or HTTPS, with the token and the certificate authority of the server. */
   readonly httpClient: Client;

@@ -26,10 +26,7 @@ export class Progress {
     this.#beganMs = parts.nowMs();
   }
 
-  /**
-   * Shows the progress; without a total, shows no bar. The caller may call it often, because it draws the line at most
-   * ten times a second.
-   */
+  /** Shows the progress, but at most ten times a second. Shows a bar only if there is a total. */
   show(done: number, total?: number): void {
     const { stream, what, unit, nowMs } = this.#parts;
     const now = nowMs();

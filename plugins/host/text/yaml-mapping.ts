@@ -8,7 +8,7 @@ export const yamlLimits = { maxDepth: 64 } as const;
 
 /**
  * Returns the mapping in a YAML file of settings; an empty file is an empty mapping. Throws an Error for any other
- * content. The caller puts the name of the file before its message.
+ * content. The caller puts the name of the file before the message.
  */
 export function parseYamlMapping(text: string): Readonly<Record<string, unknown>> {
   const documents = parseYamlDocuments(text, yamlLimits);

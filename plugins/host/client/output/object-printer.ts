@@ -110,8 +110,8 @@ class TemplatePrinter implements ObjectPrinter {
 }
 
 /**
- * Collects all objects of a list before it prints them, so that the widths of the columns fit. Prints other objects at
- * once; later rows can then only make a column wider.
+ * Prints the rows of a list together at the end, so that the columns fit all of them. Without a list, prints each row
+ * at once; a later row can then only make a column wider.
  */
 class ColumnsPrinter implements ObjectPrinter {
   readonly #columns: readonly { readonly name: string; readonly read: ReturnType<typeof jsonPathValues> }[];

@@ -1,13 +1,11 @@
 import { formatAge } from '@homeostat/controller-runtime/api';
 
-/** Returns how long ago a time was, such as `5s`; an empty text without a time. */
+/** Returns how long ago a time was, such as `5s`; '' if the time is undefined. */
 export function ageOf(time: string | undefined, nowMs: number): string {
   return time === undefined ? '' : formatAge(Math.max(0, nowMs - Date.parse(time)));
 }
 
-/**
- * Returns how far in the future a time is, such as `in 5s`; `now` for a time in the past; an empty text without a time.
- */
+/** Returns how far in the future a time is, such as `in 5s`; `now` for a time in the past; '' if it is undefined. */
 export function untilTime(time: string | undefined, nowMs: number): string {
   if (time === undefined) return '';
   const waitMs = Date.parse(time) - nowMs;

@@ -11,8 +11,9 @@ type Pair = readonly [before: number, after: number];
 const contextLines = 3;
 
 /**
- * The maximum number of changed lines that are compared. The rest is shown as removed and added as a whole, because
- * finding the shortest difference takes time and memory in proportion to the square of its length.
+ * The maximum number of changed lines in a shortest difference, because finding it takes time and memory in proportion
+ * to the square of this number. If there are more, all lines between the equal start and the equal end of the two texts
+ * are shown as removed and added.
  */
 const maxEdits = 1000;
 
@@ -63,8 +64,8 @@ function hunkOf(lines: readonly Line[], from: number, to: number): string {
 }
 
 /**
- * Returns the common lines of both texts in order, as positions in both: as many as possible, within {@link maxEdits}
- * edits.
+ * Returns the common lines of both texts in order, as positions in both: as many as possible, or only those at the
+ * start and the end if the texts differ by more than {@link maxEdits} edits.
  */
 function commonLines(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const shorter = Math.min(before.length, after.length);
@@ -79,8 +80,9 @@ function commonLines(before: readonly string[], after: readonly string[]): reado
 }
 
 /**
- * Returns the common lines of the shortest edit, by the greedy algorithm of Myers ("An O(ND) Difference Algorithm and
- * Its Variations", 1986): `reached` has, for each diagonal, the furthest position in `before` after `edits` edits.
+ * Returns the common lines of the shortest edit, or none if it has more than {@link maxEdits} lines. Uses the greedy
+ * algorithm of Myers ("An O(ND) Difference Algorithm and Its Variations", 1986): `reached` has, for each diagonal, the
+ * furthest position in `before` after `edits` edits.
  */
 function shortestEdit(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const most = Math.min(before.length + after.length, maxEdits);

@@ -25,9 +25,9 @@ interface Application {
 }
 
 /**
- * `homeostat apply -f`: applies objects on the server's side, so that the fields of other managers stay unchanged.
- * With `--diff` it first shows what would change, and asks. A refused object does not stop the others; the exit code
- * is then 1.
+ * `homeostat apply -f`: applies objects by server-side apply, so that the fields of other managers stay unchanged. If
+ * the server refuses an object, the others are still applied, and the exit code is 1. With `--diff`, the command first
+ * prints the differences and asks for confirmation; if the server would refuse an object, it applies none.
  */
 export async function applyObjects(command: ClientCommand): Promise<number> {
   const files = filesOf(command);
@@ -56,12 +56,12 @@ export async function applyObjects(command: ClientCommand): Promise<number> {
   });
 }
 
-/** Does the work for each object. The message about a refused object names its file. */
+/** Calls `work` for each object. If there are several objects, the message about a refused object names its file. */
 function eachObject(objects: readonly FileObject[], work: (object: FileObject) => Promise<void>): Promise<number> {
   return eachItem(objects, work, ({ origin }) => origin);
 }
 
-/** Prints the differences, and resolves with true if there is one; with undefined when the server refuses an object. */
+/** Prints the differences. Resolves with true if there is one; with undefined if one of several objects is refused. */
 async function showDiffs(command: ClientCommand, objects: readonly FileObject[]): Promise<boolean | undefined> {
   let isChanged = false;
   const dryRun = { ...command, flags: { ...command.flags, 'dry-run': 'server' } };

@@ -3,9 +3,9 @@ import { ServerRefusal } from '../object-server.ts';
 import { note } from '../output/print.ts';
 
 /**
- * Does the work for each item. A refusal is printed, and does not stop the work for the other items. Resolves with the
- * exit code. Rejects with the refusal if there is only one item, or if all items would be refused in the same way.
- * `nameOf` returns the prefix of a printed refusal.
+ * Calls `work` for each item. If `work` fails for one item, such as by a refusal of the server, prints the error and
+ * goes on with the next item. Resolves with the exit code. Rejects with the error if there is only one item, or if the
+ * error would be the same for all items. `nameOf` returns the prefix of a printed error.
  */
 export async function eachItem<Item>(
   items: readonly Item[],

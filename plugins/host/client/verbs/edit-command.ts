@@ -18,8 +18,8 @@ const heading = `# Edit the object below. Lines that begin with # are ignored. T
 
 /**
  * `homeostat edit TYPE NAME`: opens an object in the editor of KUBE_EDITOR, VISUAL or EDITOR (else vi), and writes the
- * object that the editor saved, unless the stored object has changed meanwhile. When the write is refused, the text is
- * kept in a file.
+ * object that the editor saved, unless the stored object has changed meanwhile. If the text is not an object, or the
+ * server refuses the write, the text stays in a file, and a message names the file.
  */
 export async function editObject(command: ClientCommand): Promise<number> {
   const tell = writePrinter(command);
@@ -52,7 +52,7 @@ export async function editObject(command: ClientCommand): Promise<number> {
   }
 }
 
-/** Runs the editor by a shell, because it may be a command with arguments, such as `code --wait`. */
+/** Runs the editor in a shell, because the variable may hold a command with arguments, such as `code --wait`. */
 async function runEditor({ environment }: ClientCommand, file: string): Promise<void> {
   const editor =
     ['KUBE_EDITOR', 'VISUAL', 'EDITOR']

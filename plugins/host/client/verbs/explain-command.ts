@@ -120,7 +120,7 @@ class Explanation {
       if (!isJsonObject(field)) return [];
       const mark = Array.isArray(required) && required.includes(name) ? ' -required-' : '';
       const line = `${indent}${name}\t<${this.#typeOf(field)}>${mark}`;
-      // `inside` has the schemas that enclose this field. Without it, a schema that contains itself would have no end.
+      // `inside` has the schemas that enclose this field. It ends the recursion for a schema that contains itself.
       if (this.#isRecursive)
         return [line, ...(inside.has(field) ? [] : this.#rows(field, `${indent}  `, new Set([...inside, field])))];
       return [line, `${indent}  ${this.#descriptionOf(this.#resolved(field)).replaceAll('\n', '\n  ')}`, ''];

@@ -11,9 +11,7 @@ const redrawMs = 1000;
 const [enter, leave, home] = ['\u001b[?1049h\u001b[?25l', '\u001b[?25h\u001b[?1049l', '\u001b[H'];
 const [clearLine, clearBelow] = ['\u001b[K', '\u001b[J'];
 
-/**
- * `homeostat top`: shows controllers in a terminal until q or Ctrl-C; if stdout is not a terminal, prints them once.
- */
+/** `homeostat top`: shows controllers in a terminal until q, Esc or Ctrl-C. Without a terminal, prints them once. */
 export async function showTop(command: ClientCommand): Promise<void> {
   if (command.args.length > 0) throw new CommandError('top takes no arguments', 2);
   const { controllers, resourceVersion } = await readControllers(command.server);
@@ -57,8 +55,8 @@ interface Followed {
 }
 
 /**
- * Follows the controllers. If the server ends the watch, such as at its restart, it rejects: otherwise the screen would
- * become out of date without a message.
+ * Watches the controllers, and draws the screen after each change. Rejects when the server ends the watch, such as at
+ * a restart: otherwise the screen would become out of date without a message.
  */
 async function follow({ server }: ClientCommand, { known, resourceVersion, signal, draw }: Followed): Promise<void> {
   for await (const { type, object } of server.watch(controllersPath, { query: { resourceVersion }, signal })) {

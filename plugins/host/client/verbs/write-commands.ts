@@ -99,8 +99,8 @@ interface Written {
 }
 
 /**
- * Returns the function that prints the result of a write, or the object in the format of `-o`; one function for all
- * objects of a command. @throws CommandError
+ * Returns a function that prints the result of a write; with `-o`, the function prints the object in this format. A
+ * command uses the same function for all its objects. @throws CommandError
  */
 export function writePrinter({ flags }: ClientCommand): (written: Written) => Promise<void> {
   const output = textFlag(flags, 'output');

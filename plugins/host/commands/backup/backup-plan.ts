@@ -7,7 +7,7 @@ export interface BackupPlan {
   readonly to: string;
   /** The interval; undefined for a single backup. */
   readonly everyMs: number | undefined;
-  /** The number of backups that stay. When undefined, the name has no time, and no backup is removed. */
+  /** The number of backups that stay. If undefined, the file name has no time, and no backup is removed. */
   readonly keep: number | undefined;
   readonly force: boolean;
 }
@@ -21,7 +21,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ]);
 
-/** The maximum interval is a week, because a timer of Node can wait for at most 24 days. */
+/** The maximum interval: a week. A timer of Node could wait for at most 24 days. */
 const maxEveryMs = 7 * 86_400_000;
 
 /** Reads the flags of the command. @throws ConfigError for values that cannot be used */
