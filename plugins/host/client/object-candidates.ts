@@ -14,7 +14,7 @@ const maxNames = '500';
 
 export interface CompletedLine {
   readonly command: Command;
-  /** The words after the command; the last word is not finished. */
+  /** The words after the command; the last word may be incomplete. */
   readonly words: readonly string[];
   readonly environment: ClientSources['environment'];
 }
