@@ -10,8 +10,8 @@ export const jobController = controller(Job, {
     const { image, seconds = 0 } = object.spec;
     const { conditions = [] } = object.status ?? {};
     if (conditions.length > 0) return undefined;
-    // The current time would be wrong here. The cache of a new process may not show yet that the job has started, and
-    // the process would then set a later time.
+    // A job starts when it is created. The current time would be wrong: if the cache of a new process does not show yet
+    // that the job has started, this process would store a later start time.
     const startTime = object.metadata.creationTimestamp;
     await status({ startTime });
     const leftMs = Date.parse(startTime) + seconds * 1000 - clock.now();

@@ -1,5 +1,5 @@
-// Builds the page into resources/static, unless none of its sources has changed. Every URL in it is relative, so that
-// the console works behind a prefix of the path. No script or style is inline.
+// Builds the page into resources/static if a source has changed since the last build. Every URL in the page is
+// relative, so that the console works behind a prefix of the path. No script or style is inline.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { extname, resolve } from 'node:path';

@@ -27,7 +27,7 @@ export interface ConsoleColumn extends Omit<ConsolePanel, 'module'> {
 
 /** A button on the page of each object of a kind. Its module exports `run(context)`, which may return a text to show. */
 export interface ConsoleAction extends ConsolePanel {
-  /** The verb that the user needs on the object; without it, the button is not shown. Default `patch`. */
+  /** A verb such as `update`: the button is shown only to users who may do this with the object. Default: `patch`. */
   readonly verb?: string;
 }
 

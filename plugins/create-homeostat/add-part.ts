@@ -22,7 +22,9 @@ export interface AddPartOptions {
   readonly name: string;
   /** The plural of a kind. Default: the English plural of its name. */
   readonly plural?: string;
-  /** The kind of a controller, which has a file in kinds/. Default: the kind whose file has the controller's name. */
+  /**
+   * The kind that a controller reconciles; kinds/ has its file. Default: the kind whose file has the controller's name.
+   */
   readonly kind?: string;
 }
 
@@ -92,7 +94,7 @@ async function controllerPart({ folder, name, kind }: AddPartOptions): Promise<P
 /** Returns the requested kind, or else the kind with the controller's name. A file in kinds/ must export it. */
 async function findKind(folder: string, controller: string, kind: string | undefined): Promise<string> {
   const file = kind === undefined ? controller : kebabCase(kind);
-  // The path cannot leave kinds/: the file's name follows the rule of parts.
+  // The path cannot leave kinds/: the name of a part has no slash and no dot.
   const source = checkPartName(file) === undefined ? await readKind(join(folder, 'kinds', `${file}.ts`)) : '';
   const exported = [...source.matchAll(/^export (?:const|class) ([A-Z]\w*)/gm)].flatMap(([, name]) => name ?? []);
   const found = exported.find((name) => (kind === undefined ? kebabCase(name) === controller : name === kind));

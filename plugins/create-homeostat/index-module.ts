@@ -15,8 +15,8 @@ const lists: Readonly<Record<PartType, string>> = { kind: 'models', controller: 
 const endOfImport = /^(?:import\b.*|\}\s*from\s*)(['"])[^'"]+\1;?\s*$/;
 
 /**
- * Returns the source of a plugin's index.ts with one more part. The name of the part is above the comment in the list
- * of its type, and its import is after the other imports. Throws ScaffoldError if that comment is missing.
+ * Returns the source of a plugin's index.ts with one more part: adds its variable to the list of its type, above the
+ * comment of {@link markerOf}, and its import after the other imports. Throws ScaffoldError if that comment is missing.
  */
 export function addToIndex(source: string, { type, variable, module }: IndexEntry): string {
   const lines = source.split('\n');

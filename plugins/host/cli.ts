@@ -24,9 +24,9 @@ export interface CliEnvironment {
 }
 
 /**
- * Runs a command line (without `node` and the script) and returns the exit code: 0 after an orderly stop, 1 when the
- * command failed or an exception was not caught, 2 for wrong arguments. Loads the server only for a command that
- * needs it.
+ * Runs a command line (without `node` and the script) and returns the exit code of the command: usually 0 after an
+ * orderly stop, 1 when the command failed or an exception was not caught, 2 for wrong arguments. Loads the server only
+ * for a command that needs it.
  */
 export async function runCli(argv: readonly string[], environment: CliEnvironment): Promise<number> {
   let exitCode = 0;

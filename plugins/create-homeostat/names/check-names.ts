@@ -4,12 +4,14 @@ import { checkDescriptor, checkDnsSubdomain, checkName, defineModel } from '@hom
 const serviceDomain = 'homeostat.internal';
 const reservedName = 'service';
 
-/** Returns why a name breaks the manifest's rules for plugins, in words that follow the name. */
+/** Returns why a name breaks the manifest's rules for plugins, as the rest of a sentence that begins with the name. */
 export function checkPluginName(name: string): string | undefined {
   return name === reservedName ? 'is reserved' : checkName(name, 'label')[0];
 }
 
-/** Returns why a group breaks the manifest's rules for plugins, in words that follow the group. */
+/**
+ * Returns why a group breaks the manifest's rules for plugins, as the rest of a sentence that begins with the group.
+ */
 export function checkPluginGroup(group: string): string | undefined {
   return group.includes('.') ? checkDnsSubdomain(group)[0] : 'must be a domain with at least one dot';
 }

@@ -2,7 +2,7 @@
 export interface AuditSearch {
   readonly user?: string | undefined;
   readonly verb?: string | undefined;
-  /** The plural, `<plural>.<group>` or `<plural>/<subresource>`. */
+  /** The kind, as `<plural>` or `<plural>.<group>`; with `/<subresource>` at its end, only this subresource. */
   readonly resource?: string | undefined;
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;

@@ -1,7 +1,7 @@
 /** A mistake in the arguments or files of a command. The message is for the user. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
-  /** The exit code: 2 for a wrong flag or argument, otherwise 1, as in kubectl. */
+  /** The exit code: 2 for a wrong flag or argument, otherwise 1. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, exitCode: 1 | 2 = 1) {

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ClientSources } from './client-command.ts';
 import { completionScripts } from './completion-scripts.ts';
 
-/** The hidden command that the scripts call with the words of the line. The last word is not finished. */
+/** The hidden command that the scripts call with the words of the command line. The last word may be incomplete. */
 const asked = '__complete';
 
 /** Adds `homeostat completion <shell>`. */

@@ -14,7 +14,7 @@ const maxNames = '500';
 
 export interface CompletedLine {
   readonly command: Command;
-  /** The words after the command; the last word is not finished. */
+  /** The words after the command; the last word may be incomplete. */
   readonly words: readonly string[];
   readonly environment: ClientSources['environment'];
 }
@@ -64,7 +64,10 @@ function optionBefore({ command, words }: CompletedLine): Option | undefined {
   return command.options.find(({ long, short, required }) => required && (before === long || before === short));
 }
 
-/** Returns the words with which the values of `-o` begin, as its help lists them; none for other options. */
+/**
+ * Returns the values of `-o` that its help lists, such as `yaml`, or their beginnings, such as `jsonpath=`; none for
+ * other options.
+ */
 function valuesOf({ long, description }: Option): readonly string[] {
   if (long !== '--output') return [];
   return ['table', 'wide', 'json', 'yaml', 'name', 'text', 'jsonpath=', 'custom-columns='].filter((value) =>

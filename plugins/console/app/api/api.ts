@@ -26,7 +26,7 @@ export interface ApiParts {
   readonly onUnauthorized?: () => void;
   /** Called for each 403: the user may have fewer rights than before. */
   readonly onForbidden?: () => void;
-  /** Called after each request: with true if there was a response, with false if there was none. */
+  /** Called after each request that was not aborted: with true if there was a response, otherwise with false. */
   readonly onReachable?: (isReachable: boolean) => void;
 }
 

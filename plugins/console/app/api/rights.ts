@@ -12,7 +12,7 @@ export interface Rule {
 export interface Request {
   readonly verb: string;
   readonly group: string;
-  /** The plural, followed by `/<subresource>` if there is one. */
+  /** The plural of the kind, followed by `/<subresource>` if there is one. */
   readonly resource: string;
   readonly name?: string;
 }

@@ -40,8 +40,8 @@ export function valueAt(value: Json | undefined, path: Path): Json | undefined {
 }
 
 /**
- * Returns a copy with another value at a path; undefined removes the field. Creates the objects on the path if they are
- * absent.
+ * Returns a copy with another value at a path; undefined removes the field or the item. Creates the objects and arrays
+ * on the path if they are absent.
  */
 export function withValueAt(root: Json | undefined, path: Path, value: Json | undefined): Json | undefined {
   const [step, ...rest] = path;

@@ -87,8 +87,8 @@ export function isBadCondition({ type, status }: Pick<Condition, 'type' | 'statu
 }
 
 /**
- * Returns the health of an object from its own status: it is being deleted, fails, is not up to date with its spec, or
- * is healthy.
+ * Returns the health of an object from its own metadata and status: it is being deleted, it fails, its spec is not
+ * carried out yet (`progressing`), or it is healthy.
  */
 export function healthOf(object: ApiObject): Health {
   if (object.metadata.deletionTimestamp !== undefined) return 'deleting';

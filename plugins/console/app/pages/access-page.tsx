@@ -167,7 +167,7 @@ async function review(fields: FormData): Promise<Answer> {
   return { question, isAllowed: status.allowed === true, reason: textOf(status.reason) };
 }
 
-/** A form that finds the users who may do something, by the bindings and their roles. */
+/** A form that finds the users, groups and service accounts to which a binding gives a permission. */
 function WhoMay() {
   const [grants, setGrants] = useState<readonly Grant[]>();
   const [failure, setFailure] = useState<ApiFailure>();

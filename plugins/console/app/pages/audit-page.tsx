@@ -183,7 +183,10 @@ export function From({ address }: { readonly address: string }) {
   return address === '' ? <span class="muted">the server</span> : <Text value={address} length={60} />;
 }
 
-/** Shows the object of a request, as a link if the console knows the kind; the path of a request without an object. */
+/**
+ * Shows the object of a request, as a link if the console knows the kind. For a request without an object, shows the
+ * path.
+ */
 function What({ entry }: { readonly entry: JsonObject }) {
   const ref = isObject(entry.objectRef) ? entry.objectRef : undefined;
   if (ref === undefined) return <Text value={textOf(entry.requestURI)} length={120} />;

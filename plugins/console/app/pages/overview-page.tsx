@@ -45,7 +45,7 @@ interface Reported {
   readonly list: readonly ControllerInfo[];
 }
 
-/** The maximum number of entries of a card; the page to which the card links has all of them. */
+/** The maximum number of failing keys, and of objects with a problem, that a card shows. */
 const shownEntries = 12;
 
 /** Shows the number of entries that a card leaves out. */
@@ -59,7 +59,7 @@ function More({ count, href, children }: { readonly count: number; readonly href
   );
 }
 
-/** Shows the rates of all controllers, and the waiting times of their runs. */
+/** Shows the rates of all controllers together, and the controller whose runs wait longest, if they wait too long. */
 function Rates({ list }: Reported) {
   if (list.length === 0) return null;
   const sum = (part: string, field: string): number =>
@@ -83,7 +83,7 @@ function Rates({ list }: Reported) {
   );
 }
 
-/** A longer wait in the queue is shown as a problem. */
+/** If the wait in the queue (p99) is longer than this time, in ms, the page shows it as a problem. */
 const lagMs = 1000;
 
 const waitOf = ({ status }: ControllerInfo): number => numberIn(status.waitMs, 'p99');
@@ -93,7 +93,7 @@ function numberIn(value: Json | undefined, field: string): number {
   return typeof found === 'number' ? found : 0;
 }
 
-/** Shows the failing keys of all controllers, each with a link to its runs. */
+/** Shows the controllers that have stopped, and the failing keys of all controllers, each with a link to its runs. */
 function FailingControllers({ list }: Reported) {
   const failing = list.flatMap((controller) =>
     controller.keys.filter(({ lastError }) => lastError !== '').map((entry) => ({ controller, entry })),

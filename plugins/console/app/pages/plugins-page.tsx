@@ -159,8 +159,7 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
     <ul class="plain-list">
       {conditionsOf(plugin)
         .filter((each) => each.status !== 'True' && each.message !== '' && each.message !== status.message)
-        // While kinds are being indexed, lines of their own show the content of the condition IndexesBuilt, so this
-        // condition is left out.
+        // While kinds are being indexed, each kind has a line below, so the condition IndexesBuilt is left out.
         .filter((each) => each.type !== 'IndexesBuilt' || indexing.length === 0)
         .map((each) => (
           <li key={each.type}>
@@ -183,7 +182,7 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
   );
 }
 
-/** Shows the pages, fields and buttons that the plugin adds to the console. */
+/** Shows the pages, panels, columns and buttons that the plugin adds to the console. */
 function Added({ name }: { readonly name: string }) {
   const added = contributions.value.filter(({ plugin }) => plugin === name);
   if (added.length === 0) return null;

@@ -103,7 +103,7 @@ async function readUses(user: string): Promise<Uses> {
   return { user, uses: [...uses.values()], isComplete: isObject(body) && body.complete === true };
 }
 
-/** The id of the token with which a user was identified, as Kubernetes names it. */
+/** The id of the token with which the user sent the request; empty when the entry has none. */
 function credentialOf(user: JsonObject): string {
   const ids = isObject(user.extra) ? user.extra['authentication.kubernetes.io/credential-id'] : undefined;
   return isArray(ids) ? textOf(ids[0]).replace(/^JTI=/, '') : '';

@@ -49,8 +49,9 @@ export const sample = 500;
 const rereadMs = 5000;
 
 /**
- * Returns the health of the objects of all kinds that plugins bring. A kind is read again after its controllers have
- * reported runs. The server finds the objects that have been stuck for a minute, among all objects.
+ * Returns the health of the objects of all kinds that are not built in: of the first {@link sample} objects of each
+ * kind, and of all objects that, according to the server, have been stuck for a minute. A kind is read again after its
+ * controllers have reported runs.
  */
 export function useHealth(list: readonly ControllerInfo[]): FoundHealth {
   const [byKind, setByKind] = useState<ReadonlyMap<string, KindHealth | undefined>>(new Map());
@@ -131,7 +132,10 @@ function troubledObject(resource: Resource, object: ApiObject, health: Health): 
   return { ...placed(resource, namespaceOf(object), nameOf(object)), health, since, reason: reasonOf(object) };
 }
 
-/** The first condition that shows a problem, or the finalizers that the object is waiting for. */
+/**
+ * Returns the finalizers that a deleted object waits for. For other objects, returns the reason and message of the
+ * first condition that is not True, or else of the first condition; without conditions, returns the phase.
+ */
 function reasonOf(object: ApiObject): string {
   const { finalizers, deletionTimestamp } = object.metadata;
   if (deletionTimestamp !== undefined && isArray(finalizers)) return `waits for ${finalizers.map(String).join(', ')}`;

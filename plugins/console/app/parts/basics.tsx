@@ -143,7 +143,10 @@ export function Loading() {
   );
 }
 
-/** A table with a line of titles, which scrolls by itself on a narrow screen. */
+/**
+ * A table with titles of its columns. On a narrow screen, the table scrolls sideways, and the rest of the page does
+ * not.
+ */
 export function Table({
   label,
   titles,

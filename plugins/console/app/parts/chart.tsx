@@ -7,7 +7,7 @@ export type Samples = readonly (readonly number[])[];
 /** The maximum number of samples that a chart keeps. */
 const keptSamples = 300;
 
-/** Collects a sample whenever the time `stamp` changes. */
+/** Adds a sample of the values whenever `stamp`, the time of the sample, changes. */
 export function useSamples(stamp: string, values: readonly number[]): Samples {
   const [samples, setSamples] = useState<Samples>([[], ...values.map(() => [])]);
   useEffect(() => {

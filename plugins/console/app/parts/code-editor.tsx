@@ -46,7 +46,7 @@ export function CodeEditor({ value, label, onChange, complete, check }: Props) {
       made?.destroy();
     };
   }, []);
-  // This runs before the next key is handled, so that the key changes the text that is shown.
+  // This effect runs before the next key is handled, so that the key changes the new text.
   useLayoutEffect(() => {
     const echo = echoes.current.indexOf(value);
     echoes.current.splice(0, echo < 0 ? echoes.current.length : echo + 1);

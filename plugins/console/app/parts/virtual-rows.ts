@@ -30,7 +30,7 @@ export function windowOf(list: {
   };
 }
 
-/** Follows the scroll position of an element. */
+/** Returns the range of rows to render at the current scroll position of an element. */
 export function useRowWindow(ref: RefObject<HTMLElement | null>, count: number, rowHeight: number): RowWindow {
   const [view, setView] = useState({ top: 0, height: 800 });
   useLayoutEffect(() => {

@@ -104,7 +104,7 @@ function usePlugins(): void {
   }, [phases, sessionNumber.value]);
 }
 
-/** The interval at which a page without a watch tries to reach the server again. */
+/** The interval between two attempts to reach the server while the connection is lost. */
 const probeMs = 2000;
 
 /**

@@ -112,7 +112,7 @@ const isExact = (kind: Resource, wanted: string): boolean => namesOf(kind).inclu
 /** The number of kinds whose names are searched, so that one search sends only a few requests. */
 const searchedKinds = 12;
 
-/** Returns the objects of the first kinds whose names begin with the text, once the person has stopped typing. */
+/** Searches the first kinds for objects whose names contain the text, once the person has stopped typing. */
 function useNames(text: string): readonly Hit[] {
   const [hits, setHits] = useState<readonly Hit[]>([]);
   const wanted = text.trim();
@@ -137,7 +137,10 @@ async function searchNames(wanted: string, signal: AbortSignal): Promise<readonl
   return found.flat();
 }
 
-/** The first names of the kind that begin with the text, and the object with exactly this name. */
+/**
+ * Returns up to five objects of the kind: the objects with exactly this name, and then, among the first 500 names,
+ * those that contain the text.
+ */
 async function namesIn(kind: Resource, wanted: string, signal: AbortSignal): Promise<readonly Hit[]> {
   try {
     const read = async (query: Query): Promise<readonly ApiObject[]> =>

@@ -2,7 +2,10 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { go } from '../state/route.ts';
 
-/** The purpose for which the palette is open: `/` searches kinds and names, `:` jumps to a kind by its short name. */
+/**
+ * The purpose for which the palette is open: `/` searches kinds and names, `:` jumps to a kind by its name or short
+ * name.
+ */
 export const paletteMode = signal<'search' | 'jump' | undefined>(undefined);
 export const isHelpOpen = signal(false);
 

@@ -13,7 +13,7 @@ const kinds = ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'] a
 /** A role that a binding gives to a subject. */
 export interface Grant {
   readonly subject: { readonly kind: string; readonly namespace: string; readonly name: string };
-  /** The namespace in which the grant is valid; empty when it is valid in all. */
+  /** The namespace in which the grant is valid; empty when it is valid in all namespaces. */
   readonly namespace: string;
   readonly binding: string;
   readonly role: string;

@@ -14,7 +14,7 @@ export interface LeftDraft {
   readonly mistake: Mistake | undefined;
   /** The stored state that the draft began with, or that was merged into it last. */
   readonly base: JsonObject;
-  /** Fields that others changed as well, and about which the person has not decided. */
+  /** Fields that both the person and others changed, and for which the person has not chosen a value yet. */
   readonly conflicts: readonly MergeConflict[];
   /** A sentence about the last merge; empty when nothing was merged. */
   readonly note: string;

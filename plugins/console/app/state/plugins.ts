@@ -68,7 +68,7 @@ export function addedTo(kind: string, wanted: Contribution['point']): readonly C
 }
 
 /**
- * Reads the contributions of plugins. Without the permission, or without the endpoint of the console's plugin, there
+ * Reads the contributions of plugins. If the request fails, for example because the user lacks the permission, there
  * are none.
  */
 export async function loadContributions(): Promise<void> {

@@ -8,7 +8,7 @@ import type { ServedResource } from '../resource-names.ts';
 import { withSortedKeys } from '../server-object.ts';
 import type { ServerObject } from '../server-object.ts';
 
-/** Prints objects as `-o` says. */
+/** Prints objects in the format that `-o` names. */
 export interface ObjectPrinter {
   /** Called for each object, in order. */
   object(object: ServerObject, resource: ServedResource): Promise<void>;

@@ -40,7 +40,7 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
   const [isSaving, setSaving] = useState(false);
   const checked = useLiveCheck({ resource, draft, stored: undefined });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
-  // A new dry run of the draft makes the refusals of the last save out of date.
+  // The messages of a newer dry run replace the messages of a refused save.
   useEffect(() => setRefused([]), [checked]);
   const causes = refused.length > 0 ? refused : checked;
   return (

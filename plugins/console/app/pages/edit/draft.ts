@@ -41,8 +41,8 @@ export function ownersOfField(object: ApiObject, path: Path): readonly string[] 
 }
 
 /**
- * In managedFields, `f:` and the name lead to a field. A list with keys has one more level, which the search does not
- * enter: the whole list counts as owned.
+ * In managedFields, the key of a field is `f:` followed by its name. A list with keys has one more level, which the
+ * search does not enter: the whole list counts as owned.
  */
 function ownsField(fields: Json | undefined, path: Path): boolean {
   const [step, ...rest] = path;

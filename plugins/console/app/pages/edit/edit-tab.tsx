@@ -43,7 +43,7 @@ function useEditing({ place: { resource }, object: followed }: Props): Editing {
   const draft = useDraft(editableOf(object), uidOf(object));
   const checked = useLiveCheck({ resource, draft, stored: object });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
-  // A new dry run of the draft makes the refusals of the last save out of date.
+  // The messages of a newer dry run replace the messages of a refused save.
   useEffect(() => setRefused([]), [checked]);
   const merge = (): void => draft.merge(editableOf(object), writerOf(object));
   // The changes of others are not merged while the person types, so that no text changes under the cursor; a text with

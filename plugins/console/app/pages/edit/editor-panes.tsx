@@ -127,7 +127,9 @@ function NameFields({ form }: { readonly form: Form }) {
   );
 }
 
-/** The fields that people write: the name of a new object, its labels, and the fields of its kind. */
+/**
+ * The fields of the form: the name and the namespace of a new object, the fields of the kind, labels and annotations.
+ */
 function FormFields({ form, isNew }: { readonly form: Form; readonly isNew: boolean }) {
   const { root, resolve } = form.schema;
   const properties = Object.entries(isObject(root.properties) ? root.properties : {});

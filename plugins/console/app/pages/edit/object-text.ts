@@ -12,7 +12,7 @@ export function formatText(object: Json, format: TextFormat = 'yaml'): string {
 
 type ParsedText = { readonly object: JsonObject } | { readonly mistake: Mistake };
 
-/** Returns the object of a text, or its mistake. It reads JSON as YAML, because JSON is a part of YAML. */
+/** Parses a text, and returns its object or its mistake. JSON is parsed as YAML, because JSON is a subset of YAML. */
 export function parseText(text: string): ParsedText {
   try {
     const object: unknown = load(text);

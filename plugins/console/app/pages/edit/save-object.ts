@@ -42,7 +42,8 @@ export async function saveObject({ resource, draft, stored, isDryRun }: SaveRequ
 }
 
 /**
- * Returns the draft with the fields that the server sets, and with the status if the kind has no status subresource.
+ * Returns the draft with the uid, resource version, creation time and status of the stored object. If the kind has no
+ * status subresource, a PUT that leaves out the status would remove it.
  */
 function replacement(draft: JsonObject, stored: ApiObject): JsonObject {
   const { uid, resourceVersion, creationTimestamp } = stored.metadata;

@@ -91,7 +91,10 @@ interface FilterProps {
   readonly label: string;
   readonly value: string;
   readonly hint: string;
-  /** True for a filter that applies at each key press, not only at Enter. */
+  /**
+   * True for a filter that is applied at each key press; other filters wait for Enter, or until the field loses the
+   * focus.
+   */
   readonly isLive?: boolean;
   readonly suggestions?: readonly string[];
   /** The text in the field, before it is applied. */

@@ -40,7 +40,7 @@ export function KindListPage({ resource }: { readonly resource: Resource }) {
   );
 }
 
-/** Returns the rows that have the text in their name or in a cell. */
+/** Returns the rows that have the text in their namespace, their name or a cell. */
 function filterRows({ table }: Rows, text: string): readonly Row[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return table.rows;

@@ -1,4 +1,4 @@
-/** Values to set in a merge patch; null removes one. */
+/** The values of labels or annotations in a merge patch; null removes the label or annotation. */
 export type Patched = Readonly<Record<string, string | null>>;
 
 /**

@@ -33,7 +33,7 @@ function splitSort(sort: string): readonly [string, string] {
   return at < 0 ? [sort, 'asc'] : [sort.slice(0, at), sort.slice(at + 1)];
 }
 
-/** The order as the API writes it. */
+/** The order as the value of the `sort` parameter of the API. */
 export const sortOf = ({ field, isDescending }: Order): string => `${field},${isDescending ? 'desc' : 'asc'}`;
 
 /** The order in the URL; empty for the default. */

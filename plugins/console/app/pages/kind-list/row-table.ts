@@ -82,7 +82,7 @@ function compareTexts(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-/** Returns the text by which a cell is sorted; a row without a value comes last. */
+/** Returns the text by which a cell is sorted; in ascending order, a row without a value comes last. */
 const sortText = (cell: Json | undefined): string => shownAs(cell ?? '\uffff');
 
 function compareCells(left: Json | undefined, right: Json | undefined): number {
@@ -182,9 +182,9 @@ export class RowTable {
     this.#order.push(row);
   }
 
-  /** Inserts the rows that are newer than all chunks, once the rows around them are loaded. */
+  /** Inserts the rows that were added after the list was read, and whose place is among the loaded rows now. */
   #placeNew(): void {
-    // The pass works on a copy, because a row that changes again during it is added to #unloaded again.
+    // The loop needs a copy: #insert returns a row to #unloaded if the place of the row is not loaded yet.
     const added = [...this.#unloaded.values()].flatMap((row) => (row?.mark === 'new' ? [row] : []));
     for (const row of added) {
       this.#unloaded.delete(row.key);

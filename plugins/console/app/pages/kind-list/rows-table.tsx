@@ -102,8 +102,8 @@ function scrollTo(element: HTMLElement | null, index: number): void {
 }
 
 /**
- * Returns a function that selects a row; with `isRange` (Shift), it selects all rows from the last selected row to this
- * one.
+ * Returns a function that selects a row, or removes a selected row from the selection. With `isRange` (Shift), it does
+ * this with all rows from the row of the previous call to this row.
  */
 function useSelection({ visible, selected, setSelected }: Props): (index: number, isRange: boolean) => void {
   const last = useRef(0);

@@ -33,7 +33,7 @@ export interface Rows {
   readonly state: WatchState;
   /** The reason why the next chunk could not be read. */
   readonly failure: ApiFailure | undefined;
-  /** True when the list was read again because the server no longer had the changes since the last received one. */
+  /** True when the list was read again, because the server no longer had all changes after the last received change. */
   readonly isRelisted: boolean;
   /** The position of the first loaded row in the whole list. */
   readonly offset: number;
@@ -172,8 +172,8 @@ class Chunks {
       const rows = this.table.read(body);
       const rest = this.#read(body);
       this.table.append(rows);
-      // The server counts the rows that follow only for a list without selectors. Without this count, the total is the
-      // number of rows until here. With it, the first chunk had the total, and the watch has updated it since.
+      // The server counts the rows that follow only for a list without selectors. With this count, the total is known
+      // since the first chunk, and the watch updates it. Otherwise, the total is the number of rows up to this chunk.
       if (rest === undefined || this.token === '') this.table.total = this.#offset + this.table.rows.length;
     } finally {
       this.#isLoading = false;

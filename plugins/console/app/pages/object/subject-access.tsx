@@ -15,7 +15,7 @@ interface Props {
   readonly object: ApiObject;
 }
 
-/** Returns the user that an object represents; undefined for an object of another kind. */
+/** Returns the user or service account that an object represents; undefined for an object of another kind. */
 function subjectOfObject({ resource, namespace, name }: Place, object: ApiObject): Subject | undefined {
   const key = keyOf(resource);
   if (key.startsWith('users.iam.')) return userSubject(name, isObject(object.spec) ? textsIn(object.spec.groups) : []);

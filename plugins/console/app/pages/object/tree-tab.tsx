@@ -16,7 +16,9 @@ import { useThrottled } from '../../state/use-throttled.ts';
 import type { Place } from '../../state/place.ts';
 
 interface Family {
-  /** The controlling owners, outermost first. */
+  /**
+   * The first owner of the object, the first owner of that owner, and so on, in the reverse order: the outermost first.
+   */
   readonly owners: readonly ApiObject[];
   /** The owned objects, by the uid of their owner. */
   readonly owned: ReadonlyMap<string, readonly ApiObject[]>;
@@ -132,8 +134,8 @@ async function readFamily({ resource, namespace, name }: Place, object: ApiObjec
 }
 
 /**
- * Returns the items, grouped by the uid of their owner. Each item appears only once, below the first of its owners;
- * otherwise the tree of objects that own each other would have no end.
+ * Returns the items, grouped by the uid of their owner. Each item appears only once, below its first owner that is the
+ * root or an earlier item; otherwise the tree of objects that own each other would have no end.
  */
 function treeOf(root: string, items: readonly ApiObject[]): Family['owned'] {
   const owned = new Map<string, ApiObject[]>();
@@ -155,7 +157,7 @@ const placeOf = (object: ApiObject): string => [textOf(object.kind), namespaceOf
 async function readOwners(namespace: string, object: ApiObject, signal: AbortSignal): Promise<readonly ApiObject[]> {
   const chain: ApiObject[] = [];
   let child = object;
-  // A longer chain is treated as a cycle of owners.
+  // The chain ends after ten owners, because owners can form a cycle.
   while (chain.length < 10) {
     const [owner] = ownersOf(child);
     const resource = owner === undefined ? undefined : kindOfObject(owner.apiVersion, owner.kind);
