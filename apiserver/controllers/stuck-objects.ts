@@ -20,7 +20,7 @@ interface StuckObject {
   readonly message: string;
 }
 
-/** A problem is shown once it has lasted for this time. */
+/** A problem is shown once it has lasted for this time; a parked key is shown at once. */
 const patienceMs = 60_000;
 
 /**

@@ -101,7 +101,8 @@ function orderParameters(model: ModelDescriptor): readonly Parameter[] {
     query(
       'sort',
       { type: 'array', maxItems: 8, items: text },
-      `\`field,asc\` or \`field,desc\`, most significant first. Default metadata.creationTimestamp,desc. Fields: ${fieldsOf(model)}.`,
+      'Sorts the list by a field: `field,asc` or `field,desc`. Repeat the parameter to sort by several fields, ' +
+        `the most significant first. Default: metadata.creationTimestamp,desc. Fields: ${fieldsOf(model)}.`,
     ),
     query('page', { type: 'integer', minimum: 1 }, 'Number of the page, from 1. Not together with limit and continue.'),
     query('size', { type: 'integer', minimum: 0 }, 'Objects on a page; 0, the default: all.'),

@@ -74,7 +74,8 @@ async function beginTurns(): Promise<void> {
 }
 
 /**
- * Writes transactions with several writes each. They depend only on their own objects, so nothing is read before them.
+ * Writes transactions that create several objects each, without a head key. The only condition of a transaction is that
+ * its objects do not exist yet. etcd checks this condition in the transaction, so the function reads nothing before.
  */
 async function writeAlone({ count, size }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width: 1 }, async () => {

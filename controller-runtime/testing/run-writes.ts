@@ -19,8 +19,8 @@ export interface RunOfWrite {
   readonly controller?: string;
   readonly key?: ObjectKey;
   /**
-   * The reasons why the key was enqueued, such as `event` or `owner Badge "ada"`. Empty when the controller is
-   * absent.
+   * The reasons why the key was enqueued, such as `event` or `owner Badge "ada"`. Empty when the property `controller`
+   * is absent.
    */
   readonly reasons: readonly string[];
 }

@@ -66,7 +66,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     expect(await widthOf(cell)).to.equal(await widthOf(head));
   });
 
-  it('shows each row with its state at the time of loading, not at the start of the list', async () => {
+  it('loads the next chunk of rows with all changes since the first chunk was read', async () => {
     await server.client.delete(Ticket, nameOf(600));
     await server.client.create(Ticket, { metadata: { name: `${nameOf(601)}-new` }, spec: { title: 'later' } });
     await server.client.create(Ticket, { metadata: { name: nameOf(600) }, spec: { title: 'again' } });

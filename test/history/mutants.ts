@@ -27,8 +27,9 @@ export async function plantMutant(mutant: Mutant): Promise<void> {
 const lagMs = 200;
 
 /**
- * The methods of the store that `earlyAnswers` replaces. Its responses are right except for their time, because the
- * store of a single server refuses none of the writes of a history.
+ * The methods of the store that `earlyAnswers` replaces. The new `commit` reports success for all writes before the
+ * store executes them. These reports are too early, but never wrong, because the store of a single server refuses no
+ * write of a history.
  */
 interface SqliteStore {
   open(): Promise<{ revision: number }>;

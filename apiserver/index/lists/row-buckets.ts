@@ -94,7 +94,10 @@ export class RowBuckets {
     if (size === 1) this.#drop(bucket);
   }
 
-  /** Updates the separate copy of a bucket's last item. `value` is the value of this item. */
+  /**
+   * Updates `lastRows` and `lastValues` after the last item of a bucket has changed. The caller passes the `value` of
+   * the last item, because the bucket does not always store values.
+   */
   note(bucket: number, value: string): void {
     this.lastValues[bucket] = value;
     this.lastRows[bucket] = this.row(bucket, this.sizeOf(bucket) - 1);

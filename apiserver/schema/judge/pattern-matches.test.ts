@@ -28,7 +28,7 @@ describe('PatternMatches', () => {
     });
   }
 
-  it('matches short texts without a pause', () => {
+  it('matches short texts in one turn of the event loop', () => {
     const validator = validatorOf(text({ pattern: '^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$' }));
     expect(runSteps(validator.judge({ spec: 'a-name' }), false)).to.deep.equal([]);
     expect(runSteps(validator.judge({ spec: 'A-name' }), false)).to.have.length(1);

@@ -32,9 +32,10 @@ export interface Once {
    * Returns the result of an effect, and causes the effect if it has not happened yet. A record is written before the
    * effect, and gets the result afterwards, as JSON of at most 64 KiB. `name` has 1 to 63 characters, and each name may
    * be used once in a run. If the result is recorded already, the effect is not caused again. Recorded results are also
-   * kept in memory, so most calls send no request for them. If the effect throws, it stays pending: the next run first
-   * calls `find`. If `find` returns no result, the run calls the effect again, with the same key. Rejects with
-   * TypeError or RangeError for a wrong argument, and with TypeError for a result that cannot be recorded.
+   * kept in memory, so most calls send no request for them. If the effect throws, or the process crashes during it, the
+   * effect stays pending: the next run first calls `find`. If `find` returns no result, the run calls the function
+   * `effect` again, with the same idempotency key as before. Rejects with TypeError or RangeError for a wrong argument,
+   * and with TypeError for a result that cannot be recorded.
    */
   <R>(name: string, effect: (context: EffectContext) => R | Promise<R>, options: OnceOptions<R>): Promise<R>;
   /**

@@ -64,8 +64,8 @@ export class ControllerProcess {
       // A process that crashes does not complete any run.
       graceMs: 0,
     });
-    // The manager starts only after this constructor has returned, because the process may crash at the first request
-    // of a runnable.
+    // The manager starts in a later microtask. If a fault makes the process crash at the first request of a runnable,
+    // the driver of the faults stops this object, so the constructor must have returned the object before.
     this.#running = Promise.resolve().then(() => this.#manager.run(this.#abort.signal));
   }
 

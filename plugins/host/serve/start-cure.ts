@@ -16,11 +16,11 @@ export function startCure(error: unknown): string | undefined {
 }
 
 /**
- * Reports why the server could not start: on stderr with advice, and in the JSON log. The readable log at a terminal
- * does not repeat the error.
+ * Reports why the server could not start: on stderr with advice, and, if the log has JSON lines, also in the log. A
+ * readable log does not get the error.
  */
 export function reportFailedStart(err: unknown, { logger, pretty }: ServeLog): void {
-  // In the readable log, the message would appear twice at a terminal.
+  // A terminal shows both stderr and a readable log, so the error is not written to a readable log, too.
   if (pretty === undefined) logger.error({ err }, 'homeostat could not start');
   const cure = startCure(err);
   stderr.write(`homeostat could not start: ${errorText(err)}\n${cure === undefined ? '' : `→ ${cure}\n`}`);

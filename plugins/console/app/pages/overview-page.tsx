@@ -157,7 +157,7 @@ function Kinds({ list }: Reported) {
       ) : null}
       {isPartial ? (
         <p class="muted">
-          Of each kind, {formatCount(sample)} objects were read, and all that have been stuck for a minute.
+          Of each kind, {formatCount(sample)} objects were read, and the stuck ones that the server found.
         </p>
       ) : null}
       <div class="kind-counts">

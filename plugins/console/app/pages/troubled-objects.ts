@@ -50,8 +50,7 @@ const rereadMs = 5000;
 
 /**
  * Returns the health of the objects of all kinds that are not built in: of the first {@link sample} objects of each
- * kind, and of all objects that, according to the server, have been stuck for a minute. A kind is read again after its
- * controllers have reported runs.
+ * kind, and of the stuck objects that the server finds. A kind is read again after its controllers have reported runs.
  */
 export function useHealth(list: readonly ControllerInfo[]): FoundHealth {
   const [byKind, setByKind] = useState<ReadonlyMap<string, KindHealth | undefined>>(new Map());
