@@ -100,7 +100,7 @@ describe('garbage collection across namespaces and kinds', () => {
     });
   }
 
-  it('Foreground: the owner waits for a kind that is not served, even if the kind had no objects at an earlier collection', async () => {
+  it('Foreground: owners wait for dependents of an unserved kind that was empty at an earlier deletion', async () => {
     const fresh = await TestServer.start();
     const deleted = async (name: string): Promise<number> => {
       await fresh.delete(`${machines}/${name}?propagationPolicy=Foreground`);

@@ -137,8 +137,8 @@ function isDiscovery(path: string): boolean {
 }
 
 /**
- * Returns the form in which a rule names this subresource of all resources; undefined when the resource is not a
- * subresource.
+ * For a subresource, replaces the resource before the slash with an asterisk. A rule that lists the result grants this
+ * subresource of every resource. Returns undefined for a resource that is not a subresource.
  */
 function anyParentOf(resource: string): string | undefined {
   const slash = resource.indexOf('/');

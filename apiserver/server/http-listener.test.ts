@@ -141,7 +141,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('are not replaced while a request is handled, even if a part of a second request has arrived', async () => {
+  it('are not replaced by new connections during a request, even if part of a second request has arrived', async () => {
     let asked = 0;
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
     listener = new HttpListener(() => (asked += 1), {

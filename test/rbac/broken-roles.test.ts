@@ -155,7 +155,7 @@ describe('roles and bindings', () => {
     expect((await server.delete(`${paths.clusterRole}/Team:a`)).status).to.equal(200);
   });
 
-  it('get the default API group of roles and users when a client leaves it out', async () => {
+  it('store rbac.authorization.k8s.io as the apiGroup of a roleRef and of a User when a request omits it', async () => {
     const sent = { metadata: { name: 'short' }, roleRef: { kind: 'ClusterRole', name: 'view' }, subjects: [user] };
     const { roleRef: stored, subjects } = await server.create(paths.binding, sent);
     expect(stored).to.deep.equal(roleRef);

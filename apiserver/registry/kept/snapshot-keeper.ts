@@ -63,8 +63,8 @@ export interface RestoredKind {
 }
 
 /**
- * A kind that is served. `mark` is the mark of the snapshot from which the kind was read; undefined when it was read
- * from the database.
+ * A kind that is served. `mark` is the nonce and the revision of the snapshot from which the objects of the kind were
+ * read; undefined when they were read from the database.
  */
 interface Followed {
   readonly cache: KindCache;
@@ -123,8 +123,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Makes {@link save} write the kind from now on. `mark` is the mark of the file from which the kind was read;
-   * undefined when it was read from the database.
+   * Makes {@link save} write the kind from now on. `mark` is the nonce and the revision of the snapshot from which the
+   * objects of the kind were read; undefined when they were read from the database.
    */
   follow(cache: KindCache, kind: NumberedKind, mark?: SnapshotMark): void {
     this.#known.add(this.#parts.files.nameOf(kind));

@@ -33,7 +33,10 @@ export class PresentObjects {
   /** The revision at which these objects were last copied into the database; 0 when there is no copy. */
   #copied: number;
 
-  /** Reads the copy in the database, and the later changes. If there is no copy, keys are hashed with `secret`. */
+  /**
+   * Reads the copy that {@link copy} wrote into the database, and the later changes. Without a usable copy, reads all
+   * rows. Keys are hashed with the secret of the copy, or with `secret` if no copy is used.
+   */
   constructor(database: SqlDatabase, secret: HashSecret) {
     this.#database = database;
     this.#keyAt = database.prepare(sql.getKey);

@@ -233,8 +233,8 @@ export class PluginRun {
   }
 
   /**
-   * Calls the plugin's stop when a start completes after its timeout, or after the stop of the run: only the plugin can
-   * release its resources.
+   * Waits for a `start` that has timed out, or that the stop of the plugin has interrupted. If this `start` completes,
+   * calls the plugin's `stop`, because only the plugin can release the resources that its `start` acquired.
    */
   async #stopLate(starting: Promise<unknown>, stopHook: () => unknown): Promise<void> {
     try {
