@@ -307,7 +307,7 @@ describe('errors: bodies', () => {
     'malformed text': malformed,
     'duplicate keys': duplicates,
     'wrong shape': wrongShapes,
-    'a body that does not fit the path': pathMismatches,
+    'mismatch with the path': pathMismatches,
     'strict validation': strictFields,
   })) {
     describe(group, () => {

@@ -76,7 +76,7 @@ describe('docs/testing.md', () => {
     await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
     await kit.settle();
     const letGo = faulty.holdEvents(({ kind }) => kind === 'Person');
-    await server.client.delete(Person, 'ada'); // the controller has not seen this yet
+    await server.client.delete(Person, 'ada'); // the controller's cache still has ada
     letGo();
     await kit.settle();
     expect((await server.client.list(Badge)).items).to.deep.equal([]);

@@ -104,7 +104,10 @@ export class WriteChanges {
     this.#ownVersion = by.apiVersion;
   }
 
-  /** Returns the changes with the field names of an entry's version, if they are known. */
+  /**
+   * Returns the changes with the field names of an entry's version. Returns undefined when {@link of} has not computed
+   * the changes for this version yet.
+   */
   known({ apiVersion }: ManagedFieldsEntry): FieldChanges | undefined {
     return apiVersion === this.#ownVersion ? this.#own : this.#byVersion?.get(apiVersion);
   }

@@ -74,8 +74,9 @@ export const leaseKind: ModelDescriptor = defineModel({
 });
 
 /**
- * Returns two functions: one returns the claim that a leader's writes require, the other returns whether the leader
- * still holds its lease. Both throw ApiError ServiceUnavailable while leases are not served yet.
+ * Returns two functions. `claimOf` returns the entry of a leader's term in the index of terms. The entry exists only
+ * during this term, and the store refuses the leader's writes when the entry does not exist. `isLeading` returns true
+ * while the leader holds its lease. Both throw ApiError ServiceUnavailable while the server does not serve leases yet.
  */
 export function leaderRules(table: ResourceTable): LeaderRules {
   const served = (): Resource => {

@@ -13,7 +13,8 @@ export function oneStepPerTurn(): void {
   let restore: () => void;
 
   beforeEach(() => {
-    // The queue exists longer than the test, so its clock must not go back.
+    // The queue of the process has already read the real clock. The test clock starts at the real time, so the queue
+    // does not read an earlier time than before.
     let nowMs = performance.now();
     restore = replaceTurnClock(() => {
       readings += 1;

@@ -7,7 +7,7 @@ import { Person } from './person.ts';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
 
-describe('example 05: Person of revision 2.9', () => {
+describe('example 05: the plugin for revision 2.9 of the specification', () => {
   let server: TestServer;
 
   before(async () => {
@@ -17,7 +17,7 @@ describe('example 05: Person of revision 2.9', () => {
 
   after(async () => server.stop());
 
-  it('creates the persons that the files of the plugin declare, and counts the people they know [spec 2.7-flat, 2.9-shape-2.9, 9-fields-2.9]', async () => {
+  it('creates the persons that its files declare, and counts the acquaintances of each person [spec 2.7-flat, 2.9-shape-2.9, 9-fields-2.9]', async () => {
     const { items } = await server.httpClient.list(Person, { sort: 'metadata.name,asc' });
     expect(items.map(({ metadata, name, age }) => [metadata.name, name, age])).to.deep.equal([
       ['ada', 'Ada Lovelace', 36],
@@ -29,14 +29,14 @@ describe('example 05: Person of revision 2.9', () => {
     ]);
   });
 
-  it('finds persons by label and by name, without an index that the plugin declares [spec 9-indexes-2.9]', async () => {
+  it('declares no index, and persons can be found by label and by name [spec 9-indexes-2.9]', async () => {
     const labelled = await server.httpClient.list(Person, { labelSelector: 'example.com/field=mathematics' });
     expect(labelled.items.map(({ name }) => name)).to.deep.equal(['Ada Lovelace']);
     const named = await server.httpClient.list(Person, { fieldSelector: 'metadata.name=charles' });
     expect(named.items.map(({ name }) => name)).to.deep.equal(['Charles Babbage']);
   });
 
-  it('counts the known people again when a person changes', async () => {
+  it('counts the acquaintances of a person again when the person changes', async () => {
     const mary = await server.client.create(Person, { metadata: { name: 'mary' }, name: 'Mary' });
     await server.settle();
     await server.client.ensure(Person, mary.metadata.name, { otherPerson: { name: 'Ada' } });
@@ -45,7 +45,7 @@ describe('example 05: Person of revision 2.9', () => {
     expect(status).to.deep.equal({ acquaintances: 1, observedGeneration: 2 });
   });
 
-  it('refuses an age over the maximum, at any depth [spec 2.7-flat-constraints]', async () => {
+  it('makes the server refuse an age over the maximum, at any depth [spec 2.7-flat-constraints]', async () => {
     const patch = { otherPerson: { otherPerson: { age: 969 } } };
     const refused: unknown = await server.httpClient
       .patch(Person, 'ada', { type: 'merge', patch })

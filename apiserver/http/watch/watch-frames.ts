@@ -91,8 +91,9 @@ export class PassCache {
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
     const byEntry = mapIn(this.#frames, format);
     const known = byEntry.get(entry);
-    // A change is ADDED for a watcher whose selection the object enters, and MODIFIED for a watcher whose selection it
-    // was in before. Only the frame of the last type is cached; for the other type, the event is serialized again.
+    // The type of an event depends on the selection of the watcher: the same change is ADDED when the object enters the
+    // selection, MODIFIED when the object stays in it, and DELETED when the object leaves it. For each change, the
+    // cache has only the frame that was made last. When a watcher needs another type, the event is serialized again.
     if (known?.type === type) return known.frame;
     const frame = format.event(type, entry.bytes, String(entry.revision));
     byEntry.set(entry, { type, frame });

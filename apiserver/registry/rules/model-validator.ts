@@ -39,7 +39,8 @@ export function judgedRules(model: ModelDescriptor, judge: KindJudge): JudgedRul
       throw invalid(
         model,
         next.metadata.name,
-        // The service's own messages are not shortened, because messages about expressions quote a source line.
+        // The messages about objects of built-in kinds are not shortened, because a message about an expression quotes
+        // a line of the expression.
         violations.slice(0, maxViolations).map(({ reason = 'FieldValueInvalid', ...rest }) => ({ reason, ...rest })),
       );
   };

@@ -36,15 +36,18 @@ export class EtcdLock {
     this.#lease = leaseId(parts.id);
   }
 
-  /** The condition of every write: no other store has the database exclusively. */
+  /**
+   * The condition of every write. If this store needs the database exclusively, the key `exclusive` must have the id of
+   * this store. Otherwise, the key must be absent: then no store has exclusive use of the database.
+   */
   get condition(): Compare {
     const { layout, id, isExclusive } = this.#parts;
     return isExclusive ? isEqual(layout.exclusive, Buffer.from(id)) : isAbsent(layout.exclusive);
   }
 
   /**
-   * Throws StoreError `locked` if another store has the database exclusively. `found` is the value of the key
-   * `exclusive`, which was read when {@link condition} failed.
+   * Throws StoreError `locked` if `found` does not meet {@link condition}. `found` is the value of the key `exclusive`,
+   * which was read when the condition failed.
    */
   check(found: Buffer | undefined): void {
     const { name, id, isExclusive } = this.#parts;

@@ -69,7 +69,8 @@ name: ${name}
 version: 0.1.0
 requires: ^${version}
 group: ${group}
-# These rules give users with the role view, edit or admin access to the objects of this plugin.
+# With these rules, users with the role view may read the objects of this plugin; users with the role edit or admin may
+# read and write them.
 roles:
   - name: view
     aggregateTo: [view]
