@@ -171,6 +171,26 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('a'))).to.deep.equal([201, '']);
   });
 
+  it('fail as failurePolicy says when the selector of the binding matches over 100 parameter objects [spec operators-policy-params]', async () => {
+    const params = (index: number, max: string): Promise<unknown> =>
+      server.create(maps, map(`params-${index + 100}`, { max }, { labels: { role: 'limits' } }));
+    for (let index = 0; index < 99; index += 1) await params(index, '9');
+    await params(99, '1');
+    const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
+    const validations = [{ expression: 'object.data.size() <= int(params.data.max)', message: 'too many' }];
+    const paramRef = { selector: { matchLabels: { role: 'limits' } }, parameterNotFoundAction: 'Deny' };
+    await establish({ paramKind, validations }, { paramRef });
+    expect(await refusal(map('a', { x: '1', y: '2' }))).to.deep.equal([422, denied('too many')]);
+    await server.delete(`${bindings}/all`);
+    await params(100, '1');
+    await server.create(bindings, binding({ paramRef }));
+    const beyond =
+      'failed to configure binding: the selector of paramRef matches more than 100 parameter objects: narrow spec.paramRef.selector, or put the parameters into fewer objects';
+    expect(await refusal(map('a', { x: '1' }))).to.deep.equal([422, denied(beyond)]);
+    await server.patch(`${policies}/limits`, { spec: { failurePolicy: 'Ignore' } });
+    expect(await refusal(map('a', { x: '1' }))).to.deep.equal([201, '']);
+  });
+
   it('warn instead of refusing when the binding has the action Warn [spec operators-policy-actions]', async () => {
     await establish(
       { validations: [{ expression: 'false', message: 'not so' }] },

@@ -193,11 +193,13 @@ describe('client certificates', () => {
     const again = await command([...args, ...files]);
     expect([again.code, again.stderr]).to.deep.equal([1, `${cert} exists already; --force overwrites it\n`]);
     expect((await command([...args, ...files, '--force', '--days', '365'])).code).to.equal(0);
+    const invisible = 'control characters and other invisible characters';
     for (const [more, text] of [
       [['--days', '366'], '--days: must be a whole number from 1 to 365'],
       [['--days', 'x'], '--days: must be a whole number'],
       [['--user', ''], '--user: must have 1 to 256 characters'],
       [['--group', 'a\nb'], '--group: must have 1 to 256 characters'],
+      [['--group', 'a\u200bb'], `--group: must have 1 to 256 characters, without ${invisible}`],
     ] as const) {
       const { code, stderr } = await command([...args, ...files, '--force', ...more]);
       expect([code, stderr.startsWith(text)], stderr).to.deep.equal([2, true]);

@@ -187,6 +187,16 @@ describe('errors: history', () => {
       );
       expect(failure?.message).to.contain('spec.nick').and.contain('"ann"').and.contain('"bob"').and.contain('"same"');
       expect((await fetch(`${api.url}/livez`)).status).to.equal(200);
+      const list = await fetch(`${api.url}${persons}`);
+      const create = await fetch(`${api.url}${persons}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(person('cid', { nick: 'other' })),
+      });
+      for (const answer of [list, create]) {
+        expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '1']);
+        expect(await answer.json()).to.include({ kind: 'Status', status: 'Failure', reason: 'ServiceUnavailable' });
+      }
       api.schemeManager.unregister(Person, 'service');
       api.schemeManager.register(Person, personIndexes);
       await api.whenReady(gvk);

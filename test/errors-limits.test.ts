@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { person, persons } from './support/models/models.ts';
@@ -241,6 +242,32 @@ describe('errors: limits', () => {
         expect(answer.body).to.include({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
       });
     }
+
+    for (const [claim, text] of Object.entries({
+      'a request that is not valid HTTP': 'nonsense\r\n\r\n',
+      'a malformed chunk': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n`,
+    })) {
+      it(`refuses ${claim} on a connection that has had a response, and closes the connection`, async () => {
+        const answer = await leavesNoTrace(server, async () => {
+          const socket = connect({ host: '127.0.0.1', port: server.port });
+          socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
+          const [first] = (await once(socket, 'data')) as [Buffer];
+          expect(first.toString()).to.match(/^HTTP\/1\.1 200 /);
+          socket.write(text);
+          return parseRaw(await textOf(socket));
+        });
+        expect(answer.line).to.equal('HTTP/1.1 400 Bad Request');
+        expect(answer.body).to.include({ kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 });
+      });
+    }
+
+    it('closes a connection without a 400 when malformed HTTP follows a request whose response has begun', async () => {
+      const socket = connect({ host: '127.0.0.1', port: server.port });
+      socket.write(`GET ${persons}?watch=true HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+      await once(socket, 'data');
+      socket.write('nonsense\r\n\r\n');
+      expect(await textOf(socket).catch(() => '')).to.not.include('HTTP/1.1 400');
+    });
 
     it('refuses a malformed chunk in the middle of a body', async () => {
       const head = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;

@@ -50,6 +50,39 @@ describe('errors: objects', () => {
       }
     }
 
+    it('responds with 404 at /status to kinds of Kubernetes that have no status there, and does not list the path', async () => {
+      const rbac = '/apis/rbac.authorization.k8s.io/v1';
+      await server.create('/api/v1/namespaces/here/configmaps', {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'x' },
+      });
+      for (const [root, plural, path] of [
+        [rbac, 'clusterroles', `${rbac}/clusterroles/view`],
+        ['/api/v1', 'configmaps', '/api/v1/namespaces/here/configmaps/x'],
+      ] as const) {
+        const { body } = await server.get(path);
+        for (const method of ['GET', 'PUT', 'PATCH']) {
+          const sent = method === 'PUT' ? body : method === 'PATCH' ? { metadata: { labels: { a: 'b' } } } : undefined;
+          await expectRefused(method, `${path}/status`, notFound, { body: sent });
+        }
+        const listed = (await server.get(root)).body.resources.map(({ name }: { name: string }) => name);
+        expect(listed).to.include(plural).and.not.include(`${plural}/status`);
+        const document = (await server.get(`/openapi/v3${root}`)).body;
+        expect(Object.keys(document.paths).filter((each) => each.endsWith(`${plural}/{name}/status`))).to.deep.equal(
+          [],
+        );
+      }
+      expect((await server.get('/api/v1/namespaces/here/status')).status).to.equal(200);
+      expect((await server.get('/api/v1')).body.resources).to.deep.include({
+        name: 'resourcequotas/status',
+        singularName: '',
+        namespaced: true,
+        kind: 'ResourceQuota',
+        verbs: ['get', 'patch', 'update'],
+      });
+    });
+
     const nowhere = [
       '/nope',
       '/apis/people.example.com/v1alpha1/nobodies',

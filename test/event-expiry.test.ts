@@ -84,14 +84,16 @@ describe('events [compat events]', () => {
   });
 
   it('are deleted in several batches when there are many, so that other writes do not wait for them [slow]', async () => {
+    // The event that remains makes a batch smaller, so a further batch is needed to delete 1,000 events.
+    await create('e0', { lastTimestamp: minutesFromNow(60) });
     for (let from = 0; from < 1100; from += 100)
-      await Promise.all(Array.from({ length: 100 }, (_each, at) => create(`e${from + at}`)));
+      await Promise.all(Array.from({ length: 100 }, (_each, at) => create(`e${from + at + 1}`)));
     await clock.advance(60 * minuteMs);
-    await eventually(async () => (await names()).length === 100);
+    await eventually(async () => (await names()).length === 101);
     await create('new');
     await clock.advance(1000);
-    await eventually(async () => (await names()).length === 1);
-    expect(await names()).to.deep.equal(['new']);
+    await eventually(async () => (await names()).length === 2);
+    expect(await names()).to.deep.equal(['e0', 'new']);
   });
 });
 

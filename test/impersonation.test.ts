@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { persons } from './support/models/models.ts';
+import { person, persons } from './support/models/models.ts';
 import { expectRefusal } from './support/servers/refusal.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
@@ -81,6 +81,30 @@ describe('a request that runs as another user', () => {
       expectRefusal(answer, { reason: 'Unauthorized', message: 'Unauthorized' });
       const allowed = { authorization, 'Impersonate-User': 'eve', 'Impersonate-Group': 'system:masters' };
       expect((await closed.get('/export', allowed)).status).to.equal(200);
+    } finally {
+      await closed.stop();
+    }
+  });
+
+  it('gets 403 and has no effect when its user may not impersonate the user, or one of the groups', async () => {
+    const closed = await TestServer.start({ token: 'administrators-token' });
+    const admin = { headers: { authorization: 'Bearer administrators-token' } };
+    try {
+      const robots = '/api/v1/namespaces/default/serviceaccounts';
+      await closed.post(robots, { metadata: { name: 'robot' } }, admin);
+      const { body } = await closed.post(`${robots}/robot/token`, { spec: {} }, admin);
+      const authorization = `Bearer ${body.status.token}`;
+      const robot = 'system:serviceaccount:default:robot';
+      const masters = { 'Impersonate-User': robot, 'Impersonate-Group': 'system:masters' };
+      for (const [headers, resource] of [
+        [{ 'Impersonate-User': 'admin' }, 'users'],
+        [masters, 'serviceaccounts'],
+      ] as const) {
+        const answer = await closed.post(persons, person('ann'), { headers: { authorization, ...headers } });
+        const message = `User "${robot}" cannot impersonate resource "${resource}"`;
+        expectRefusal(answer, { reason: 'Forbidden', message });
+      }
+      expect((await closed.get(persons, admin.headers)).body.items).to.deep.equal([]);
     } finally {
       await closed.stop();
     }

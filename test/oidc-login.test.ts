@@ -376,7 +376,10 @@ describe('People who log in with a browser at an issuer', () => {
       ['    clientSecretFile: ""\n', 'jwt[0].browserLogin.clientSecretFile: must be the path of a file'],
       ['    clientSecretFile: nowhere\n', 'nowhere'],
       ['    scopes: ["a b"]\n', 'jwt[0].browserLogin.scopes[0]: must be a scope'],
-      ['    displayName: ""\n', 'jwt[0].browserLogin.displayName: must have 1 to 200 characters'],
+      ...['', 'a\\u200bb'].map((text) => {
+        const rule = 'must have 1 to 200 characters, without control characters and other invisible characters';
+        return [`    displayName: "${text}"\n`, `jwt[0].browserLogin.displayName: ${rule}`] as const;
+      }),
     ];
     for (const [more, message] of mistakes) {
       await login.configure({ name: 'staff', more });

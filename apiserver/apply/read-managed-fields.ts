@@ -11,10 +11,8 @@ import { parseElement } from './path-element.ts';
 /** The maximum number of bytes of a manager's name, as in Kubernetes. */
 export const maxManagerBytes = 128;
 
-/**
- * The maximum number of characters of a subresource's name, as in Kubernetes. The same limit applies to an apiVersion.
- */
-const maxSubresourceLength = 256;
+/** The maximum number of characters of a subresource's name, as in Kubernetes, and of an apiVersion. */
+const maxTextLength = 256;
 
 /** The maximum number of causes in a response. A person would not read more. */
 const maxCauses = 100;
@@ -70,8 +68,8 @@ class EntryReader {
   *entry(formatTime: (ms: number) => string, pace: Pace): Steps<ManagedFieldsEntry | undefined> {
     const { operation, fieldsType, time } = this.#sent;
     const manager = this.#text('manager', maxManagerBytes);
-    const subresource = this.#text('subresource', maxSubresourceLength);
-    const apiVersion = this.#text('apiVersion', maxSubresourceLength);
+    const subresource = this.#text('subresource', maxTextLength);
+    const apiVersion = this.#text('apiVersion', maxTextLength);
     const isOperation = operation === 'Apply' || operation === 'Update';
     if (!isOperation) this.#refuse('operation', 'must be `Apply` or `Update`');
     if (fieldsType !== 'FieldsV1') this.#refuse('fieldsType', 'must be `FieldsV1`');

@@ -13,7 +13,7 @@ import { isBindingKind, rbacKinds } from './rbac-kinds.ts';
 import { resourceQuotaKind } from './resource-quota-kind.ts';
 import { serviceAccountKind } from './service-account-kind.ts';
 import { serviceKind } from './service-kind.ts';
-import { userKind } from './user-kind.ts';
+import { isUserKind, userKind } from './user-kind.ts';
 import { mutatingWebhookKind, validatingWebhookKind } from './webhook-kinds.ts';
 import { namespaceStrategy } from './namespace-strategy.ts';
 import { secretKind, secretStrategy } from './secret-kind.ts';
@@ -41,6 +41,22 @@ export const builtinKinds: readonly ModelDescriptor[] = [
   runModel,
   controllerModel,
 ];
+
+const nameOf = ({ group, kind }: ModelDescriptor): string => `${group}/${kind}`;
+
+const withoutStatus: ReadonlySet<string> = new Set(
+  builtinKinds
+    .filter(({ components, schemaName }) => components[schemaName]?.properties?.['status'] === undefined)
+    .map(nameOf),
+);
+
+/**
+ * Returns false for the kinds whose objects have no path `/status`: the built-in kinds without a status, as in
+ * Kubernetes.
+ */
+export function hasStatusPath(model: ModelDescriptor): boolean {
+  return !withoutStatus.has(nameOf(model)) && !isUserKind(model);
+}
 
 /**
  * Registers the kinds as kinds of the server itself, before a plugin can register a kind of the same name. Resolves

@@ -141,7 +141,8 @@ export class EventExpiry {
       const expired = old
         .slice(from, from + judgedAtOnce)
         .map(({ bytes }) => decodeObject(bytes))
-        .filter((event) => isExpired(event, nowMs, eventTtlMs));
+        .filter((event) => isExpired(event, nowMs, eventTtlMs))
+        .slice(0, most - tried);
       await Promise.all(expired.map((event) => this.#delete(resource, event)));
       if (expired.length === 0) await nextTurn('background');
       tried += expired.length;

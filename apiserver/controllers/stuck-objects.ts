@@ -152,7 +152,7 @@ function behindObject(object: ApiObject, nowMs: number): StuckObject | undefined
     .sort()
     .at(-1);
   if (since === undefined || nowMs - Date.parse(since) < patienceMs) return undefined;
-  const message = `the status is about generation ${observed}, the spec is at ${generation}`;
+  const message = `the status describes generation ${observed}; the spec has generation ${generation}`;
   return { object: referenceTo(object), problem: 'Behind', since, message };
 }
 

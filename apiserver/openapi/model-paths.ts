@@ -1,5 +1,6 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { hasStatusPath } from '../builtin/builtin-kinds.ts';
 import { isNamespaceKind } from '../builtin/namespace-kind.ts';
 import { isReadOnly } from '../builtin/service-kind.ts';
 import { isReview } from '../reviews/review-kinds.ts';
@@ -69,7 +70,7 @@ function scopedPaths(
   const named: PathItem = { parameters: [...parameters, nameParameter] };
   const one = `${collection}/{name}`;
   if (operations.isReadOnly) return { [collection]: all, [one]: { ...named, get: operations.get() } };
-  const { hasDeleteCollection, hasScale } = operations;
+  const { hasDeleteCollection, hasStatus, hasScale } = operations;
   return {
     [collection]: {
       ...all,
@@ -77,7 +78,7 @@ function scopedPaths(
       ...(hasDeleteCollection ? { delete: operations.deleteCollection() } : {}),
     },
     [one]: { ...named, ...subresource(operations), delete: operations.delete() },
-    [`${one}/status`]: { ...named, ...subresource(operations, 'Status') },
+    ...(hasStatus ? { [`${one}/status`]: { ...named, ...subresource(operations, 'Status') } } : {}),
     ...(hasScale ? { [`${one}/scale`]: { ...named, ...subresource(operations, 'Scale') } } : {}),
   };
 }
@@ -125,6 +126,10 @@ class ModelOperations {
 
   get isReadOnly(): boolean {
     return isReadOnly(this.#model);
+  }
+
+  get hasStatus(): boolean {
+    return hasStatusPath(this.#model);
   }
 
   get hasScale(): boolean {

@@ -7,7 +7,10 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** The maximum number of parameter objects of a binding. Further objects that its selector matches are ignored. */
+/**
+ * The maximum number of parameter objects of a binding. If its selector matches more, the binding cannot be used:
+ * otherwise the further objects would silently restrict nothing. Kubernetes has no limit.
+ */
 const maxParams = 100;
 
 export interface ParamsAsked {
@@ -34,8 +37,12 @@ export function paramsOf(
   if (resource === undefined)
     throw new Error(`paramKind kind \`${paramKind.apiVersion}, Kind=${paramKind.kind}\` not known`);
   const found = find(resource, paramRef, namespaceOf(resource, paramRef, namespace));
+  if (found.length > maxParams)
+    throw new Error(
+      `the selector of paramRef matches more than ${maxParams} parameter objects: narrow spec.paramRef.selector, or put the parameters into fewer objects`,
+    );
   if (found.length > 0 || paramRef.parameterNotFoundAction !== 'Deny')
-    return found.slice(0, maxParams).map((entry) => decodeObject(resource.show(entry).bytes));
+    return found.map((entry) => decodeObject(resource.show(entry).bytes));
   throw new Error('no params found for policy binding with `Deny` parameterNotFoundAction');
 }
 
@@ -51,6 +58,7 @@ function namespaceOf({ model }: Resource, paramRef: ParamRef, namespace: string 
   return undefined;
 }
 
+/** Returns the objects that a reference names or selects, at most one more than the maximum. */
 function find({ cache }: Resource, { name = '', selector }: ParamRef, namespace: string | undefined): readonly Entry[] {
   if (name !== '') {
     const entry = cache.get(namespace === undefined ? name : `${namespace}/${name}`);
@@ -59,7 +67,7 @@ function find({ cache }: Resource, { name = '', selector }: ParamRef, namespace:
   const matcher = selectorOf(selector ?? {});
   const found: Entry[] = [];
   for (const entry of cache.entries()) {
-    if (found.length >= maxParams) break;
+    if (found.length > maxParams) break;
     if (namespace !== undefined && !entry.key.startsWith(`${namespace}/`)) continue;
     const { metadata } = decodeObject(entry.bytes);
     if (matchesLabels(matcher, metadata.labels ?? {})) found.push(entry);

@@ -114,6 +114,16 @@ export class ConnectionTable {
     return !connection.isExcess;
   }
 
+  /**
+   * Returns true when a client would not take a refusal of malformed data for the response to an earlier request: all
+   * responses on the connection were sent, or the last request is still arriving, and its response has not begun.
+   */
+  isRefusable(socket: Socket): boolean {
+    const response = socket[heard]?.response;
+    if (response === undefined || isSent(response)) return true;
+    return response.socket !== null && !response.req.complete && !response.headersSent;
+  }
+
   /** Called when a request with a valid credential has arrived. */
   know(socket: Socket): void {
     const connection = socket[heard];

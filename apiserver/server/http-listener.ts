@@ -94,7 +94,7 @@ export class HttpListener {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
-    this.#server.on('clientError', (error, socket) => answerMalformed(error, socket, clock));
+    this.#server.on('clientError', (error, socket) => answerMalformed(error, socket, { connections, clock }));
   }
 
   /**

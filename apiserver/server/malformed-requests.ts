@@ -3,20 +3,31 @@ import type { Duplex } from 'node:stream';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
 import { maxHeaderSize } from './connection-limits.ts';
+import type { ConnectionTable } from './connection-table.ts';
 
 /** The time that a client has to read the response and to close its side of the connection. */
 const lingerMs = 2000;
 
+export interface RefusalParts {
+  /** The connections of the server, which know whether a response is due on a socket. */
+  readonly connections: Pick<ConnectionTable, 'isRefusable'>;
+  /** Measures the time that the client has to close its side. */
+  readonly clock: Clock;
+}
+
 /**
  * Refuses requests that are not valid HTTP, or that take too long to arrive: responds with a Status if the socket can
- * be written, and closes the connection. `clock` measures the time that the client has to close its side.
+ * be written, and closes the connection. It closes the connection without a response if the client could take the
+ * response for that of an earlier request.
  */
-export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void {
+export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, parts: RefusalParts): void {
+  const { connections, clock } = parts;
   // This function also receives errors, with any code, that ended the connection during a response. Only errors in the
   // HTTP of a request get a response.
   const code = String(error.code);
   const isHttp = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
-  if (!socket.writable || !isHttp || (socket instanceof Socket && socket.bytesWritten > 0)) {
+  const isOpen = !(socket instanceof Socket) || socket.bytesWritten === 0 || connections.isRefusable(socket);
+  if (!socket.writable || !isHttp || !isOpen) {
     socket.destroy();
     return;
   }

@@ -61,8 +61,8 @@ describe('addPart', () => {
     [{ type: 'kind', name: 'Watch', plural: 'watch' }, 'plural: "watch" may not be'],
     [{ type: 'controller', name: '2fa' }, 'the name "2fa" must be at most 63 lowercase letters'],
     [{ type: 'endpoint', name: '../total' }, 'the name "../total" must be at most 63 lowercase letters'],
-    [{ type: 'controller', name: 'audit' }, 'name the kind of the controller with --kind'],
-    [{ type: 'controller', name: 'audit', kind: 'Nothing' }, 'there is no kinds/nothing.ts'],
+    [{ type: 'controller', name: 'audit' }, 'there is no kinds/audit.ts: name the kind of the controller with --kind'],
+    [{ type: 'controller', name: 'audit', kind: 'Nothing' }, 'there is no kinds/nothing.ts, which must export Nothing'],
   ] as const) {
     it(`refuses the ${part.type} ${part.name} with the message: ${message}`, async () => {
       const before = await read('index.ts');
@@ -70,6 +70,16 @@ describe('addPart', () => {
       expect(await read('index.ts')).to.equal(before);
     });
   }
+
+  it('refuses a controller when the file of its kind does not export the kind', async () => {
+    await writeFile(join(folder, 'kinds', 'order-line.ts'), 'export const other = 1;\n');
+    expect(await add({ type: 'controller', name: 'audit', kind: 'OrderLine' })).to.equal(
+      'kinds/order-line.ts does not export OrderLine',
+    );
+    expect(await add({ type: 'controller', name: 'order-line' })).to.equal(
+      'kinds/order-line.ts does not export the kind: name the kind of the controller with --kind',
+    );
+  });
 
   it('refuses a part when index.ts has no comment for it or does not exist, and says what is missing', async () => {
     await writeFile(join(folder, 'index.ts'), 'export default {};\n');

@@ -95,16 +95,23 @@ async function controllerPart({ folder, name, kind }: AddPartOptions): Promise<P
 async function findKind(folder: string, controller: string, kind: string | undefined): Promise<string> {
   const file = kind === undefined ? controller : kebabCase(kind);
   // The path cannot leave kinds/: the name of a part has no slash and no dot.
-  const source = checkPartName(file) === undefined ? await readKind(join(folder, 'kinds', `${file}.ts`)) : '';
-  const exported = [...source.matchAll(/^export (?:const|class) ([A-Z]\w*)/gm)].flatMap(([, name]) => name ?? []);
+  const source = checkPartName(file) === undefined ? await readKind(join(folder, 'kinds', `${file}.ts`)) : undefined;
+  const exports = (source ?? '').matchAll(/^export (?:const|class) ([A-Z]\w*)/gm);
+  const exported = [...exports].flatMap(([, name]) => name ?? []);
   const found = exported.find((name) => (kind === undefined ? kebabCase(name) === controller : name === kind));
   if (found !== undefined) return found;
-  if (kind !== undefined) throw new ScaffoldError(`there is no kinds/${file}.ts that exports ${kind}`);
-  throw new ScaffoldError(`kinds/${file}.ts does not export the kind: name the kind of the controller with --kind`);
+  const path = `kinds/${file}.ts`;
+  if (kind !== undefined)
+    throw new ScaffoldError(
+      source === undefined ? `there is no ${path}, which must export ${kind}` : `${path} does not export ${kind}`,
+    );
+  const problem = source === undefined ? `there is no ${path}` : `${path} does not export the kind`;
+  throw new ScaffoldError(`${problem}: name the kind of the controller with --kind`);
 }
 
-async function readKind(path: string): Promise<string> {
-  return readFile(path, 'utf8').catch(() => '');
+/** Resolves with the source of a kind; undefined when the file cannot be read. */
+async function readKind(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch(() => undefined);
 }
 
 function endpointPart({ name, group }: AddPartOptions): Part {

@@ -92,10 +92,11 @@ export function managers(operation: 'Apply' | 'Update'): Spec {
   return { managedFields };
 }
 
-/** Returns metadata with a manager that owns items of several lists of type map. */
+/** Returns metadata with a manager that owns items of the lists that {@link keyedLists} returns. */
 export function itemsOwner(): Spec {
   const list = Object.fromEntries(repeat(mostItems, (index) => [`k:{"k":"${index}"}`, {}]));
-  const fieldsV1 = { 'f:spec': Object.fromEntries(repeat(6, (index) => [`f:l${index}`, list])) };
+  const lists = Object.fromEntries(repeat(6, (index) => [`f:l${index}`, list]));
+  const fieldsV1 = { 'f:spec': { 'f:manyKeyed': lists } };
   return { managedFields: [{ manager: 'm', operation: 'Apply', fieldsType: 'FieldsV1', fieldsV1 }] };
 }
 

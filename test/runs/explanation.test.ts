@@ -140,6 +140,8 @@ describe('the explanation of an object', () => {
   });
 
   it('is complemented by a list of stuck objects at /debug/stuck', async () => {
+    // The controller does not follow the change, because fay is paused.
+    await server.client.patch(Person, 'fay', { type: 'merge', patch: { spec: { mood: 'odd' } } });
     await clock.advance(61_000);
     const { items } = (await get('/debug/stuck')) as {
       readonly items: readonly {
@@ -151,7 +153,11 @@ describe('the explanation of an object', () => {
     expect(items.map(({ object, problem }) => `${object.name} ${problem}`)).to.have.members([
       'bob Parked',
       'eve Deleting',
+      'fay Behind',
     ]);
+    expect(items.find(({ problem }) => problem === 'Behind')?.message).to.equal(
+      'the status describes generation 1; the spec has generation 2',
+    );
     expect(items.find(({ problem }) => problem === 'Deleting')?.message).to.contain('it does not let go');
   });
 });

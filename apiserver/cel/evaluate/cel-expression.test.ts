@@ -262,6 +262,7 @@ const truths: Readonly<Record<string, readonly string[]>> = {
     '!format.uuid().validate("123e4567-e89b-12d3-a456-426614174000").hasValue()',
     'format.date().validate("2021-13-01").hasValue() && !format.datetime().validate("2021-01-01T00:00:00Z").hasValue()',
     '!format.dns1035Label().validate("a1").hasValue() && format.dns1035Label().validate("1a").hasValue()',
+    'format.dns1035Label().validate("a".replace("a", "aaaaaaaa").replace("a", "aaaaaaaa")).value() == ["must be no more than 63 characters"]',
     '!format.dns1123LabelPrefix().validate("a-").hasValue() && !format.labelValue().validate("").hasValue()',
   ],
   sets: [

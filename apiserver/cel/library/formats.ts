@@ -63,14 +63,14 @@ export function formatOverloads(): readonly Overload[] {
     overload(`${type}::validate(string) optional(list(string))`, (args) => {
       const text = textAt(args, 1);
       const { check } = objectAt(CelFormat, args, 0);
-      const found = text.length > maxLength ? [`must be no more than ${maxLength} bytes`] : check(text);
+      const found = text.length > maxLength ? [`must be no more than ${maxLength} characters`] : check(text);
       return found.length === 0 ? CelOptional.none : new CelOptional(new ArrayList(found));
     }),
   ];
 }
 
 function checkDns1035Label(text: string): readonly string[] {
-  const long = text.length > 63 ? ['must be no more than 63 bytes'] : [];
+  const long = text.length > 63 ? ['must be no more than 63 characters'] : [];
   if (/^[a-z](?:[-a-z0-9]*[a-z0-9])?$/.test(text)) return long;
   const rule =
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";

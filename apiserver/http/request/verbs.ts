@@ -1,4 +1,5 @@
 import type { GroupVersionKind, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { hasStatusPath } from '../../builtin/builtin-kinds.ts';
 import { isApiServiceKind } from '../../builtin/service-kind.ts';
 import { isNamespaceKind } from '../../builtin/namespace-kind.ts';
 import { isUserKind, passwordSubresource } from '../../builtin/user-kind.ts';
@@ -42,5 +43,6 @@ export function subresourcesOf(model: ModelDescriptor): readonly ServedSubresour
   if (isNamespaceKind(model)) return [{ name: 'finalize', verbs: ['update'] }, status];
   if (isUserKind(model)) return [password];
   if (isServiceAccountKind(model)) return [token];
+  if (!hasStatusPath(model)) return [];
   return model.scale === undefined ? [status] : [status, scale];
 }

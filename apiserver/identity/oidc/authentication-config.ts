@@ -128,7 +128,10 @@ function readLogin(login: SettingsFields | undefined, path: string): LoginConfig
 
 function shortText(fields: SettingsFields, name: string, text: string): string {
   if (text.length > 0 && text.length <= 200 && !/\p{C}/u.test(text)) return text;
-  throw fields.mistake(name, 'must have 1 to 200 characters, and no control characters');
+  throw fields.mistake(
+    name,
+    'must have 1 to 200 characters, without control characters and other invisible characters',
+  );
 }
 
 function readMapping(mapping: SettingsFields): ClaimMapping {

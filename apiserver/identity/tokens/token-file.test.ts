@@ -59,8 +59,10 @@ describe('a file of tokens', () => {
     ['tokens:\n- user: ci\n', `${path}:2: tokens[0].sha256: is required`],
     ['tokens:\n- user: ci\n  sha256: secret-itself\n', `${path}:3: tokens[0].sha256: must be the SHA-256 of a token`],
     [`tokens:\n- user: 7\n  sha256: ${digest}\n`, `${path}:2: tokens[0].user: must be a text`],
-    [`tokens:\n- user: ""\n  sha256: ${digest}\n`, `${path}:2: tokens[0].user: must have 1 to 256 characters`],
-    [`tokens:\n- user: "a\\nb"\n  sha256: ${digest}\n`, `${path}:2: tokens[0].user: must have 1 to 256 characters`],
+    ...['', 'a\\nb', 'a\\u200bb'].map((user) => {
+      const rule = 'must have 1 to 256 characters, without control characters and other invisible characters';
+      return [`tokens:\n- user: "${user}"\n  sha256: ${digest}\n`, `${path}:2: tokens[0].user: ${rule}`] as const;
+    }),
     [`tokens:\n- user: ci\n  sha256: ${digest}\n  groups: a\n`, `${path}:4: tokens[0].groups: must be a list`],
     [
       `tokens:\n- user: ci\n  sha256: ${digest}\n  groups:\n  - a\n  - 7\n`,

@@ -46,5 +46,5 @@ function readOwner(item: SettingsFields): TokenOwner {
  */
 function nameIn(item: SettingsFields, field: string, name: string): string {
   if (name.length > 0 && name.length <= 256 && !/\p{C}/u.test(name)) return name;
-  throw item.mistake(field, 'must have 1 to 256 characters, without control characters');
+  throw item.mistake(field, 'must have 1 to 256 characters, without control characters and other invisible characters');
 }

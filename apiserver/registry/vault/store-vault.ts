@@ -147,14 +147,11 @@ export class StoreVault implements Vault {
         const unique = { add: [this.#claimOf(id).claim], remove };
         const operation = { key, kind: this.kindNumber, data, unique };
         const { revision: expect } = stored ?? {};
-        // If the write is refused, another process has become the holder. This process waits until memory has the id of
-        // the other process, and tries again.
-        if (
-          !(await this.#submit(
-            expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },
-          ))
-        )
-          await this.reach();
+        // If the write is refused, another process has become the holder. Memory then has the id of the other process,
+        // and this process tries again.
+        await this.#submit(
+          expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },
+        );
       }
     });
   }

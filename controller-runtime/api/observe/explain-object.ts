@@ -87,8 +87,8 @@ function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
   }
   const paused = controllers.filter((each) => each.paused);
   if (paused.length > 0) {
-    const names = paused.map(({ controller }) => controller).join(', ');
-    return { state: 'Paused', summary: `${what} is paused: ${names} does not reconcile it.` };
+    const names = namesOf(paused);
+    return { state: 'Paused', summary: `${what} is paused: ${names} ${agree(paused, 'does', 'do')} not reconcile it.` };
   }
   const failing = controllers.find(({ key }) => isFailing(key));
   if (failing !== undefined) {
@@ -109,7 +109,6 @@ function withoutReady(
   what: string,
   { controllers, mayReadControllers }: Facts,
 ): Pick<Explanation, 'state' | 'summary'> {
-  const names = controllers.map(({ controller }) => controller).join(', ');
   if (!mayReadControllers) return { state: 'Unknown', summary: `${what} has no condition Ready.` };
   if (controllers.length === 0)
     return { state: 'Unknown', summary: `${what} has no condition Ready, and no known controller reconciles it.` };
@@ -119,17 +118,30 @@ function withoutReady(
       state: 'Unknown',
       summary: `${busy.controller} has ${what} in its queue, or is reconciling it now.`,
     };
-  if (controllers.some(({ running }) => !running))
-    return {
-      state: 'Unknown',
-      summary: `${what} has no condition Ready, and not all of its controllers run: ${names}.`,
-    };
-  if (controllers.some(({ lastRun }) => lastRun !== undefined && isError(lastRun.result)))
-    return {
-      state: 'Unknown',
-      summary: `The last run for ${what} failed in at least one of its controllers: ${names}.`,
-    };
-  return { state: 'Reconciled', summary: `${what} is reconciled: ${names} has no work for it.` };
+  const stopped = controllers.filter(({ running }) => !running);
+  if (stopped.length > 0) {
+    const summary = `${what} has no condition Ready, and ${namesOf(stopped)} ${agree(stopped, 'does', 'do')} not run.`;
+    return { state: 'Unknown', summary };
+  }
+  const failed = controllers.filter(({ lastRun }) => lastRun !== undefined && isError(lastRun.result));
+  if (failed.length > 0) {
+    const summary = `The last ${agree(failed, 'run', 'runs')} for ${what} failed in ${namesOf(failed)}.`;
+    return { state: 'Unknown', summary };
+  }
+  const has = agree(controllers, 'has', 'have');
+  return { state: 'Reconciled', summary: `${what} is reconciled: ${namesOf(controllers)} ${has} no work for it.` };
+}
+
+/** Returns the names of controllers as a part of a sentence: `a`, `a and b`, `a, b and c`. */
+function namesOf(controllers: readonly ExplainedController[]): string {
+  const names = controllers.map(({ controller }) => controller);
+  const [last = ''] = names.slice(-1);
+  return names.length < 2 ? last : `${names.slice(0, -1).join(', ')} and ${last}`;
+}
+
+/** Returns the word that agrees with the number of controllers. */
+function agree({ length }: readonly ExplainedController[], singular: string, plural: string): string {
+  return length === 1 ? singular : plural;
 }
 
 function isError(result: string): boolean {

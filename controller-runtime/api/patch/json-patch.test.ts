@@ -145,7 +145,11 @@ describe('applyJsonPatch', () => {
 
   it('refuses with 413 a patch whose copies repeatedly double the document', () => {
     const patch = Array.from({ length: 100 }, (_, index) => ({ op: 'copy', from: '', path: `/a${index}` }));
-    expect(errorOf(() => applyJsonPatch({ a: 'x'.repeat(100) }, patch)).code).to.equal(413);
+    const { code, message } = errorOf(() => applyJsonPatch({ a: 'x'.repeat(100) }, patch));
+    expect(code).to.equal(413);
+    expect(message).to.equal(
+      'Request entity too large: a JSON patch may copy at most 3145728 characters of JSON in all',
+    );
   });
 
   it('refuses a result that nests deeper than the body of a request may nest', () => {

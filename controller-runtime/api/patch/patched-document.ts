@@ -126,7 +126,7 @@ export class PatchedDocument {
     this.#visit((this.#visitedNodes - visited) * (visitsPerCopy - 1));
     this.#copiedLength += JSON.stringify(value).length;
     if (this.#copiedLength > maxCopiedLength)
-      throw patchTooLarge(`a JSON patch may copy at most ${maxCopiedLength} bytes in all`);
+      throw patchTooLarge(`a JSON patch may copy at most ${maxCopiedLength} characters of JSON in all`);
     this.#add(path, copyOf(value));
     return undefined;
   }

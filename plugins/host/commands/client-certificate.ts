@@ -51,5 +51,7 @@ function daysOf(text: string | undefined): number {
 
 function checkName(flag: string, name: string): void {
   if (name.length > 0 && name.length <= 256 && !/\p{C}/u.test(name)) return;
-  throw new ConfigError(`${flag}: must have 1 to 256 characters, without control characters`);
+  throw new ConfigError(
+    `${flag}: must have 1 to 256 characters, without control characters and other invisible characters`,
+  );
 }

@@ -1,0 +1,55 @@
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import { GroupCommit } from '../../store/group-commit.ts';
+import { createSqliteStore } from '../../store/sqlite/sqlite-store.ts';
+import type { Store } from '../../store/store.ts';
+import { StoreVault } from './store-vault.ts';
+
+/** A vault of a process that shares its database with others, and gets no hints of their changes. */
+async function openVault(store: Store) {
+  const vault = await StoreVault.read(store);
+  const process = { vault, reads: 0 };
+  let current = await store.currentRevision();
+  const advance = (revision: number): void => void (current = Math.max(current, revision));
+  const follow = async (before: number): Promise<void> => {
+    for (const change of await store.changes(current, 100)) {
+      if (change.revision > before) break;
+      vault.apply(change);
+      advance(change.revision);
+    }
+  };
+  const revisions = {
+    get current() {
+      return current;
+    },
+    advance,
+    reach: async () => {
+      process.reads += 1;
+      await follow(await store.currentRevision());
+    },
+  };
+  const onError = (error: unknown): never => {
+    throw error;
+  };
+  vault.connect({ commits: new GroupCommit(store, { onError, follow }), revisions, logger: silentLogger });
+  return process;
+}
+
+describe('a vault that several processes share', () => {
+  it('takes over a held name of which it has not heard, without a read of the latest revision', async () => {
+    const store = createSqliteStore({ memory: true });
+    await store.open();
+    const [one, two] = [await openVault(store), await openVault(store)];
+    for (const [process, id] of [
+      [one, 'one'],
+      [two, 'two'],
+      [one, 'one again'],
+    ] as const) {
+      const claim = await process.vault.hold('turn', id);
+      expect(process.vault.get('turn')).to.equal(id);
+      expect(claim.claim).to.include(id);
+    }
+    expect([one.reads, two.reads]).to.deep.equal([0, 0]);
+    await store.close();
+  });
+});
