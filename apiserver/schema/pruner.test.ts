@@ -111,8 +111,8 @@ describe('Pruner', () => {
         expect(paths, JSON.stringify(schema)).to.deep.equal(plain.removed.slice(0, 100));
       };
       fc.assert(fc.property(schemas, values, check), { numRuns });
-      expect(removed).to.be.above(numRuns / 4);
-      expect(kept).to.be.above(numRuns / 4);
+      expect(removed).to.be.above(numRuns / 10);
+      expect(kept).to.be.above(numRuns / 10);
     });
 
   const item: JsonSchema = {
