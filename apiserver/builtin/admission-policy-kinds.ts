@@ -91,7 +91,11 @@ const paramRef: JsonSchema = {
     name: text,
     namespace: text,
     selector: { ...selector, default: undefined },
-    parameterNotFoundAction: { ...text, description: 'Allow or Deny: the effect when no object of params exists.' },
+    parameterNotFoundAction: {
+      ...text,
+      description:
+        'If no object has the name or matches the selector: Allow lets the write pass, Deny applies the failurePolicy.',
+    },
   },
 };
 

@@ -7,7 +7,8 @@ import type { PagePlan } from './steps.ts';
 
 const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 
-// The compiler options of a user. They are not stricter, because a snippet may have unused names.
+// The compiler options of a user's project. They do not include `noUnusedLocals` and `noUnusedParameters`, because a
+// snippet may have unused names.
 const compilerOptions = {
   target: 'es2023',
   lib: ['es2023', 'esnext.decorators', 'esnext.disposable'],

@@ -128,7 +128,7 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
   const { op, request, object: proposed } = proposal;
   const object = admitted === proposed ? proposed : acceptAdmitted(rules, proposed, { admitted });
   const { schema, judgeExpressions } = rules;
-  // If there are no CEL rules, an object that the schema accepts immediately needs no further steps.
+  // If the kind has no CEL rules and `accepts` returns true, `judgeObject` would find no violations: it is not run.
   const isPlain = judgeExpressions === undefined && schema.accepts(object);
   const judged = isPlain ? noCauses : yield* judgeObject(rules, object, { request });
   checkObject(rules, object, { request, judged });

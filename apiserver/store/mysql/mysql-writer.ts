@@ -28,9 +28,9 @@ export interface MysqlWriterParts {
 
 /**
  * The time, in seconds, after which the server ends a silent session, releases its locks and rolls back its
- * transaction. It is shorter than the wait for the counter. So if a process hangs or loses its connection during a
- * commit, the writes of other processes do not fail. Heartbeats at a much shorter interval keep the session alive, and
- * detect when it is lost.
+ * transaction. It is shorter than {@link lockPatienceMs}, the time for which a transaction of another process waits for
+ * the lock of the `counter` row. So if a process hangs or loses its connection during a commit, the writes of other
+ * processes do not fail. Heartbeats at a much shorter interval keep the session alive, and detect when it is lost.
  */
 const idleTimeoutS = 8;
 const heartbeatMs = 2_500;
