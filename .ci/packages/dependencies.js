@@ -74,7 +74,9 @@ function duplicateProblems() {
       ([name, each]) =>
         `${name} has the versions ${[...each].join(', ')}: run npm dedupe, or add a reason to .ci/packages/dependencies.yaml`,
     ),
-    ...stale.map((name) => `${name} has one version: remove it from .ci/packages/dependencies.yaml`),
+    ...stale.map(
+      (name) => `${name} has only one version: remove ${name} from "duplicates" in .ci/packages/dependencies.yaml`,
+    ),
   ];
 }
 

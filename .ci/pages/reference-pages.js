@@ -68,8 +68,8 @@ function commandsPage() {
 
 function serverOptions() {
   const rows = Object.entries(serveOptions).map(([name, { value, kind, description }]) => [
-    code(value === undefined ? `--${name}` : `--${name} ${value}`),
-    name === 'config' ? `${code(environmentName(name))}; no key` : code(environmentName(name)),
+    `${code(value === undefined ? `--${name}` : `--${name} ${value}`)}${name === 'config' ? ' (not a key)' : ''}`,
+    code(environmentName(name)),
     kind,
     prose(description),
   ]);

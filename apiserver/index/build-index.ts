@@ -92,8 +92,8 @@ export function* buildIndex(
 function* itemsOf({ places, rows: allRows }: NamedEntries, { position, itemsOf: valuesOf }: IndexShape): Steps<Items> {
   const record = new StoredEntry(noBlock, 0);
   const [rows, numbers, values]: [number[], number[], string[]] = [[], [], []];
-  // The numbers of the values. A map is needed only once a value is less than the one before it: the values of an index
-  // of names never are.
+  // Maps each value to its position in `values`. The map is created when a value is less than the value before it. An
+  // index of names needs no map, because the entries are already in the order of their names.
   let known: Map<string, number> | undefined;
   for (let at = 0; at < places.length; at += 1) {
     const row = inBounds(allRows[at]);

@@ -22,8 +22,8 @@ export const kubectl = 'kubectl';
 export function* lastAppliedFields(rules: Rules, live: Fields): Steps<FieldSet> {
   const { annotations } = live['metadata'] as Partial<ObjectMeta>;
   const applied = parseApplied(annotations?.[annotation]);
-  // If the object in the annotation has a field that the schema does not know, the object was never applied in this
-  // form, so the annotation is ignored.
+  // The annotation is ignored if the object in it has a field that the schema does not know, because a write under this
+  // schema never stores such a field.
   if (applied === undefined || rules.schema.prune(applied).length > 0) return leaf;
   const content = contentOf(applied);
   const { shape } = rules.schema;

@@ -247,7 +247,10 @@ export class PluginRun {
     await this.#callStop();
   }
 
-  /** Counts the deletions that wait for the plugin's finalizers, while its kinds are served. Errors are only logged. */
+  /**
+   * Counts the deletions that wait for the plugin's finalizers. `#stop` calls this method before it unregisters the
+   * plugin's kinds, because objects of an unregistered kind cannot be counted. An error is only logged.
+   */
   async #countBlocked(): Promise<void> {
     const { server, clock, logger } = this.#parts;
     const bounds = { what: 'counting blocked deletions', timeoutMs: pluginDeadlineMs, clock };

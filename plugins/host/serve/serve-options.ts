@@ -80,7 +80,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   config: {
     kind: 'text',
     value: '<file>',
-    description: 'YAML file with any of these options, under the same names',
+    description: 'YAML file with options of `homeostat serve` except this one, under the same names',
   },
   'host-name': {
     kind: 'list',
