@@ -474,6 +474,12 @@ metadata: { name: red }
       expect(waiting.text).to.equal('book.library.example.com/emma condition met\n');
     });
 
+    it('checks each object once with --timeout=0', async () => {
+      const both = ['book/emma', 'book/ulysses', '--timeout=0'];
+      expect(await succeed('wait', '--for=create', ...both)).to.match(/emma condition met\n.*ulysses condition met\n/);
+      await expectFailure(['wait', '--for=delete', ...both], 1, 'timed out waiting for the condition on books/emma');
+    });
+
     it('waits for the value of a field, and for the creation of an object [slow]', async () => {
       expect(await succeed('wait', '--for=jsonpath={.spec.pages}=474', 'book/emma')).to.include('condition met');
       const created = start('wait', '--for=create', 'book/persuasion', '--timeout', '20s');

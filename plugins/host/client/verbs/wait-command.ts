@@ -16,6 +16,8 @@ import { readTimeoutMs } from './wait-timeout.ts';
 type Goal = (object: ServerObject | undefined) => boolean;
 
 const defaultTimeoutMs = 30_000;
+/** The minimum time limit of a list: each object is checked once, even if no time is left to wait. */
+const minListMs = 10_000;
 
 /** `homeostat wait --for=…`: waits until objects meet the condition. */
 export async function waitForObjects(command: ClientCommand): Promise<number> {
@@ -61,36 +63,49 @@ interface Wait {
 }
 
 async function waitUntil(command: ClientCommand, { target, goal, timeoutMs }: Wait): Promise<void> {
-  const { server } = command;
-  const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(Math.max(1, Math.ceil(timeoutMs)));
-  const signal = timeout === undefined ? server.signal : AbortSignal.any([server.signal, timeout]);
-  try {
-    while (!(await isReached(command, { target, goal, signal }))) signal.throwIfAborted();
-  } catch (error) {
-    if (timeout?.aborted !== true) throw error;
-    throw new CommandError(`timed out waiting for the condition on ${target.resource.plural}/${target.name}`);
+  const { signal } = command.server;
+  const within = (ms: number): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))]);
+  const limits =
+    timeoutMs === undefined
+      ? { list: signal, watch: signal }
+      : { list: within(Math.max(minListMs, timeoutMs)), watch: within(timeoutMs) };
+  while (!(await isReached(command, { target, goal, limits }))) {
+    signal.throwIfAborted();
+    if (limits.watch.aborted)
+      throw new CommandError(`timed out waiting for the condition on ${target.resource.plural}/${target.name}`);
   }
 }
 
-/** Lists the object, then watches it. Resolves with false when the watch ends before the goal is reached. */
+interface Limits {
+  readonly list: AbortSignal;
+  readonly watch: AbortSignal;
+}
+
+/**
+ * Lists the object, then watches it. Resolves with false when the watch or the time limit ends before the goal is
+ * reached. An object is listed even if no time is left.
+ */
 async function isReached(
   { server }: ClientCommand,
-  { target, goal, signal }: Pick<Wait, 'target' | 'goal'> & { readonly signal: AbortSignal },
+  { target, goal, limits }: Pick<Wait, 'target' | 'goal'> & { readonly limits: Limits },
 ): Promise<boolean> {
   const path = target.path.slice(0, target.path.lastIndexOf('/'));
   const query = { fieldSelector: `metadata.name=${target.name}` };
-  const list = await server.send('GET', path, { query, signal });
-  const [live] = objectsAt(list, 'items');
-  if (goal(live === undefined ? undefined : objectOf(live, target))) return true;
-  const resourceVersion = textAt(list, 'metadata', 'resourceVersion');
+  let signal = limits.list;
   try {
+    const list = await server.send('GET', path, { query, signal });
+    const [live] = objectsAt(list, 'items');
+    if (goal(live === undefined ? undefined : objectOf(live, target))) return true;
+    const resourceVersion = textAt(list, 'metadata', 'resourceVersion');
+    signal = limits.watch;
     for await (const { type, object } of server.watch(path, { query: { ...query, resourceVersion }, signal })) {
       if (type === 'BOOKMARK') continue;
       if (goal(type === 'DELETED' ? undefined : objectOf(object, target))) return true;
     }
   } catch (error) {
-    // The server no longer has the history that the watch needs, so the object is listed again.
-    if (!(error instanceof ServerRefusal) || error.code !== 410) throw error;
+    // After 410, the server no longer has the history that the watch needs, so the object is listed again.
+    const isExpired = error instanceof ServerRefusal && error.code === 410;
+    if (!isExpired && !signal.aborted) throw error;
   }
   return false;
 }
