@@ -29,13 +29,13 @@ export interface CliEnvironment {
  * for a command that needs it.
  */
 export async function runCli(argv: readonly string[], environment: CliEnvironment): Promise<number> {
-  let exitCode = 0;
+  let exitCode: number | undefined;
   try {
     await createCommandLine(environment, (code) => (exitCode = code)).parseAsync(argv, { from: 'user' });
-    return exitCode;
+    return exitCode ?? 0;
   } catch (error) {
     // commander has already printed the help, the version, or the problem.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : (exitCode ?? usageExitCode);
     throw error;
   }
 }

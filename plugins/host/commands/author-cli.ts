@@ -48,7 +48,12 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
       'file with the keys of encrypted objects; see this option of serve (default: leave out encrypted objects)',
     )
     .option('-o, --output <format>', 'text, or json (default: text)')
-    .addHelpText('after', planHelp);
+    .addHelpText('after', planHelp)
+    // Other commands exit with 2 after a mistake in the command line, but here this would mean changes.
+    .exitOverride((error) => {
+      if (error.exitCode !== 0) done(1);
+      throw error;
+    });
   command.action(async () => {
     const { runPlan } = await import('./plan-command.ts');
     const { encryptionConfig, ...flags } = command.opts<Record<string, unknown>>();
@@ -59,7 +64,7 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
 const planHelp = `
 The plugins run for ten minutes of simulated time, which takes seconds. Nothing is written to the server, and connections are
 refused: a call to another service is listed, and the run that makes the call fails. Exit code 0: nothing would change;
-2: something would change; 1: there is no plan.`;
+2: something would change; 1: there is no plan, or an option cannot be used.`;
 
 const checkHelp = `
 Each mistake is printed on a line, with its file and line if they are known. Exit code 0: no mistake; 1: a mistake.`;

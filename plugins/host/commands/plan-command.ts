@@ -16,10 +16,12 @@ import { runCopy } from './run-copy.ts';
 
 /** The exit code of a plan with changes, the same as that of `terraform plan -detailed-exitcode`. */
 const changesExitCode = 2;
+const noPlanExitCode = 1;
 
 /**
  * Prints the changes that plugins would make, and returns the exit code: 0 when there are none; 2 when there are some,
- * when a run of a controller failed, and for bad values; 1 when there is no plan.
+ * and when a run of a controller failed; 1 when there is no plan. Other commands return 2 for bad values, but here this
+ * would mean changes.
  */
 export async function runPlan(sources: ConfigSources): Promise<number> {
   let isChanging = false;
@@ -36,7 +38,8 @@ export async function runPlan(sources: ConfigSources): Promise<number> {
     isChanging = plan.changes.length > 0 || plan.unsettled !== undefined || plan.failures.length > 0;
     process.stdout.write(format === 'json' ? `${JSON.stringify(plan, undefined, 2)}\n` : planText(plan));
   });
-  return code === 0 && isChanging ? changesExitCode : code;
+  if (code !== 0) return noPlanExitCode;
+  return isChanging ? changesExitCode : 0;
 }
 
 /**
