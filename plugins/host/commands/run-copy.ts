@@ -10,8 +10,12 @@ const signals = ['SIGTERM', 'SIGINT'] as const;
  */
 export async function runCopy(name: string, copy: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const controller = new AbortController();
-  const stop = (signal: string): void => controller.abort(new Error(`stopped by ${signal}`));
-  for (const signal of signals) process.once(signal, stop);
+  const release = (): void => signals.forEach((signal) => process.off(signal, stop));
+  const stop = (signal: string): void => {
+    release();
+    controller.abort(new Error(`stopped by ${signal}`));
+  };
+  for (const signal of signals) process.on(signal, stop);
   try {
     await copy(controller.signal);
     return 0;
@@ -25,6 +29,6 @@ export async function runCopy(name: string, copy: (signal: AbortSignal) => Promi
     );
     return isUsage ? 2 : 1;
   } finally {
-    for (const signal of signals) process.off(signal, stop);
+    release();
   }
 }
