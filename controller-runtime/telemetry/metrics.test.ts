@@ -68,6 +68,13 @@ describe('Metrics', () => {
     expect(metrics.text().split('\n')).to.have.length(2 + 5001 + 1);
     expect(metrics.text()).to.include('many_total{id="0",code="200"} 2\n');
     expect(metrics.text()).to.include('many_total{id="other",code="other"} 1000\n');
+    const plugin = new Metrics({ metrics, labels: { plugin: 'a' } });
+    plugin
+      .counter({ name: 'many_total', help: 'x', labels: ['id', 'code'] })
+      .of('7000', '200')
+      .inc();
+    expect(metrics.text()).to.include('many_total{id="other",code="other"} 1000\n');
+    expect(metrics.text()).to.include('many_total{id="other",code="other",plugin="a"} 1\n');
   });
 
   it('calls sample functions for each output until they are removed, and omits the values of functions that throw', () => {

@@ -25,8 +25,8 @@ export type Sample = readonly [labels: readonly string[], value: number];
 export interface Family<I> {
   /**
    * Returns the series with these label values. The first call creates the series with the value 0. Keep the returned
-   * series if you count often. Beyond 5,000 series, all further label values share one series whose labels are all
-   * `other`.
+   * series if you count often. Beyond 5,000 series, all further label values share one series in which all these values
+   * are `other`.
    */
   of(...values: readonly string[]): I;
 }
@@ -113,16 +113,14 @@ export class Metrics {
   }
 
   #family<I extends Counter | Gauge | Histogram>(definition: Definition, create: () => I): Family<I> {
-    const { series, labels } = definition;
+    const { series } = definition;
     return {
       of: (...values) => {
         let text = this.#labelsOf(definition, values);
         const isFull = series.size >= maxSeries && !series.has(text);
         if (isFull) {
-          text = formatLabels(
-            labels,
-            labels.map(() => 'other'),
-          );
+          const others = definition.labels.map(() => 'other');
+          text = this.#labelsOf(definition, others);
         }
         const present = (series.get(text) ?? create()) as I;
         series.set(text, present);
