@@ -82,11 +82,12 @@ describe('views of large objects', () => {
   }
 
   for (const [title, model, fields] of builtins) {
-    it(`show the same cells as those of small objects: ${title}`, () => {
+    it(`show the same cells as those of small objects, and parse only the fields of these cells: ${title}`, () => {
       const object = { metadata: metadataOfOne, ...fields };
       const own = columnsOf(model);
       const cells = own.cellsOf(object, nowMs);
-      const json = Buffer.from(JSON.stringify(object));
+      // JSON.parse would refuse the word without quotes, so the cells are read without the rest of the object.
+      const json = Buffer.from(JSON.stringify({ rest: 'unparsed', ...object }).replace('"unparsed"', 'unparsed'));
       expect(own.cellsOfJson(json, nowMs)).to.deep.equal(cells);
       expect(cells).to.include('one');
     });

@@ -90,8 +90,8 @@ export function rbacColumns(model: ModelDescriptor): readonly Column[] | undefin
   return isRole ? columnsOfRoles : undefined;
 }
 
-function columnOf({ name, description, read, type = 'string', format = '', priority = 0 }: RbacColumn): Column {
-  return { definition: { name, type, format, description, priority }, read: (object) => read(object) };
+function columnOf({ name, description, read, path, type = 'string', format = '', priority = 0 }: RbacColumn): Column {
+  return { definition: { name, type, format, description, priority }, read: (object) => read(object), paths: [path] };
 }
 
 /** Returns the names of the subjects of a kind, in the format in which Kubernetes lists them. */
