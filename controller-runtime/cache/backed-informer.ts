@@ -1,6 +1,6 @@
 import {
   ApiError,
-  checkDnsSubdomain,
+  checkDnsLabel,
   descriptorOf,
   formatKey,
   parseFieldSelector,
@@ -289,7 +289,7 @@ function checkSelection<T extends ApiObject>(model: Model<T>, options: InformerO
   if (new Set(namespaces).size < namespaces.length)
     throw new ApiError('BadRequest', 'namespaces: an item occurs twice');
   for (const [index, namespace] of namespaces.entries()) {
-    const [message] = checkDnsSubdomain(namespace);
+    const [message] = checkDnsLabel(namespace);
     if (message !== undefined) throw new ApiError('BadRequest', `namespaces[${index}]: ${message}`);
   }
 }
