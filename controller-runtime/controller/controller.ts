@@ -215,11 +215,11 @@ export class Controller {
   }
 
   /**
-   * Returns the last runs of a key, the newest first. Without a key, returns the last run of each key, at most `limit`
-   * runs.
+   * Returns the last runs of a key, the newest first. Without a key, returns the last run of each key. Returns at most
+   * `limit` runs.
    */
   runs(key: string | undefined, limit: number): readonly RunRecord[] {
-    return key === undefined ? this.#observer.history.last(limit) : this.#observer.history.of(key);
+    return key === undefined ? this.#observer.history.last(limit) : this.#observer.history.of(key, limit);
   }
 
   sizes(): QueueSizes {

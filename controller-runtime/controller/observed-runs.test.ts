@@ -134,6 +134,8 @@ describe('the metrics and the history of runs', () => {
     expect(second).to.deep.include({ reasons: [{ type: 'retry' }], attempts: 1, result: 'success' });
     expect(second?.startTime).to.equal(startTime + 5);
     expect(at.manager.runs('person', { limit: 1 })).to.deep.equal([second]);
+    expect(at.manager.runs('person', { limit: 0 })).to.deep.equal([]);
+    expect(at.manager.runs('person', { key: 'ann', limit: 1 })).to.deep.equal([second]);
     expect(at.manager.runs('person', { key: 'bob' })).to.deep.equal([]);
     expect(() => at.manager.runs('nobody')).to.throw('there is no controller "nobody"');
   });

@@ -245,8 +245,8 @@ export class Manager {
 
   /**
    * Returns at most the last ten runs of a key (`name`, or `namespace/name`), the newest first. Without a key, returns
-   * the last run of each key, for the thousand keys with the latest runs. Throws when there is no controller with this
-   * name or kind.
+   * the last run of each key, for the thousand keys with the latest runs. Returns at most `limit` runs (default: all).
+   * Throws when there is no controller with this name or kind.
    */
   runs(nameOrKind: string, options: { readonly key?: string; readonly limit?: number } = {}): readonly RunRecord[] {
     const { key, limit = Infinity } = options;

@@ -48,14 +48,14 @@ export class RunHistory {
     if (oldest !== undefined) this.#runs.delete(oldest);
   }
 
-  /** The runs of a key, the newest first. */
-  of(key: string): readonly RunRecord[] {
-    return this.#runs.get(key)?.toReversed() ?? [];
+  /** At most `limit` runs of a key, the newest first. */
+  of(key: string, limit: number = Infinity): readonly RunRecord[] {
+    return this.#runs.get(key)?.toReversed().slice(0, limit) ?? [];
   }
 
-  /** The last run of each key, the newest first. */
+  /** The last run of each key, the newest first, at most `limit` runs. */
   last(limit: number): readonly RunRecord[] {
-    const newest = [...this.#runs.values()].slice(-limit).reverse();
+    const newest = [...this.#runs.values()].reverse().slice(0, limit);
     return newest.flatMap((runs) => runs.at(-1) ?? []);
   }
 }
