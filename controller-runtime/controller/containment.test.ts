@@ -191,6 +191,37 @@ describe('a controller with options for back-off and resync', () => {
     expect(runs).to.deep.equal(['ada resync', 'bob resync']);
   });
 
+  it('reconciles a changed object before objects that a resync enqueued earlier', async () => {
+    const runs: string[] = [];
+    let isHeld = false;
+    let release = (): void => {};
+    const at = new Harness({
+      controllers: [
+        controller(Person, {
+          concurrency: 1,
+          resync: '10h',
+          async reconcile({ name }) {
+            runs.push(name);
+            if (isHeld) await new Promise<void>((resolve) => (release = resolve));
+          },
+        }),
+      ],
+    });
+    harness = at;
+    for (const name of ['ada', 'bob', 'cyd']) await at.person(name);
+    await at.start();
+    runs.length = 0;
+    isHeld = true;
+    at.client.informer(Person).resync();
+    await at.holds(() => runs.length === 1);
+    await at.change(Person, 'cyd', { spec: { name: 'Cyd' } });
+    await at.holds(() => at.manager.stateOf('person', 'cyd')?.reasons.length === 2);
+    isHeld = false;
+    release();
+    await at.idle();
+    expect(runs).to.deep.equal(['ada', 'cyd', 'bob']);
+  });
+
   it('refuses invalid options, and names them', () => {
     const reconcile = (): void => {};
     expect(() => controller(Person, { reconcile, resync: 0 })).to.throw(RangeError, 'resync');
