@@ -58,7 +58,7 @@ function commandsPage() {
   const names = new Set(Object.keys(serveOptions).map((name) => `--${name}`));
   return pageOf(
     'Commands and options',
-    'The output of `homeostat <command> --help`, on one page. [Serve](../operating/serve.md) and [Commands for objects](../operating/commands.md) explain the commands.',
+    'The arguments and options that `homeostat <command> --help` prints, on one page. For some commands, `--help` also prints notes, such as exit codes. [Serve](../operating/serve.md) and [Commands for objects](../operating/commands.md) explain the commands.',
     '## Options of the server',
     'The options of `homeostat serve`. Each is a flag, an environment variable, and a key of the YAML file that `--config` names. A flag overrides the environment, and the environment overrides the file. In the environment, commas separate the items of a list. A switch is `true` or `false` in the environment and in the file.',
     serverOptions(),

@@ -179,15 +179,20 @@ function addNew(program: Command, actions: Actions): void {
       .description(description)
       .argument(name)
       .action(async (given: string, flags: NewCommandFlags) => actions.new({ ...flags, type, name: given }));
-  add('kind', '<Kind>', 'Add a kind. Its name is in PascalCase.').option(
-    '--plural <plural>',
-    'plural of the kind (default: the English plural of its name)',
-  );
-  add('controller', '<name>', 'Add a controller.').option(
+  add(
+    'kind',
+    '<Kind>',
+    'Add a kind, with its test, to the plugin in this folder. The name of a kind is in PascalCase.',
+  ).option('--plural <plural>', 'plural of the kind (default: the English plural of its name)');
+  add('controller', '<name>', 'Add a controller, with its test, to the plugin in this folder.').option(
     '--kind <Kind>',
     'kind that the controller reconciles (default: the kind with the name of the controller)',
   );
-  add('endpoint', '<name>', 'Add an endpoint: a path of your own, besides the paths of kinds.');
+  add(
+    'endpoint',
+    '<name>',
+    'Add an endpoint, with its test, to the plugin in this folder. An endpoint is a path of your own, besides the paths of kinds.',
+  );
 }
 
 function addExport(program: Command, actions: Actions): void {
@@ -197,7 +202,7 @@ function addExport(program: Command, actions: Actions): void {
     .option('--server <url>', 'running server, such as http://127.0.0.1:8700')
     .option(
       '--token <secret>',
-      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: the token in data/admin.kubeconfig)',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: the token in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig)',
     )
     .option('--database <url>', 'database that no server has open; see --database of serve')
     .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
@@ -218,7 +223,7 @@ function addImport(program: Command, actions: Actions): void {
     .option('--database <url>', 'empty database that no server has open; see --database of serve')
     .option(
       '--encryption-config <file>',
-      'file with the keys for objects that are plain text in the export; see this option of serve',
+      'file with the keys by which the import encrypts objects that are plain text in the export; see this option of serve',
     )
     .addHelpText('after', importHelp);
   command.action(async (file: string) => actions.import(flagsOf(command), file));
@@ -230,7 +235,10 @@ function addReencrypt(program: Command, actions: Actions): void {
     .description(
       'Encrypt the stored objects of a running server again, with the first key of its encryption configuration.',
     )
-    .option('--server <url>', 'running server (default: the server in data/admin.kubeconfig)')
+    .option(
+      '--server <url>',
+      'running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
+    )
     .option(
       '--token <secret>',
       'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',

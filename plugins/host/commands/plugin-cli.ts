@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { PluginVerb } from './plugin-command.ts';
-import { environmentName, serveOptions } from '../serve/serve-options.ts';
+import { environmentName } from '../serve/serve-options.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
@@ -31,7 +31,8 @@ const verbs: readonly VerbHelp[] = [
   {
     verb: 'install',
     operand: ['source', 'folder, .tgz file, or package of the registry that npm uses'],
-    description: 'Install a plugin in the server, replacing a plugin of the same name, and start it.',
+    description:
+      'Install a plugin in the server, replacing a plugin of the same name, and start it unless it is disabled.',
   },
   {
     verb: 'uninstall',
@@ -55,7 +56,7 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
         '--token <secret>',
         `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig)`,
       )
-      .option('--service-domain <domain>', serveOptions['service-domain'].description);
+      .option('--service-domain <domain>', 'the same as --service-domain of the server (default: homeostat.internal)');
     if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);
     if (verb === 'install' || verb === 'uninstall')
       command.option(
@@ -65,7 +66,7 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
     if (verb === 'install')
       command.option('--run-scripts', "allow the plugin's dependencies to run their install scripts");
     if (verb === 'uninstall')
-      command.option('--purge', 'first delete the objects that the plugin declared and created');
+      command.option('--purge', 'first delete the declared objects that the plugin has created');
     command.action(async (...given: readonly unknown[]) =>
       run(flagsOf(command), verb, operand === undefined ? undefined : String(given[0])),
     );

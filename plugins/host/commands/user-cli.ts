@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { environmentName, serveOptions } from '../serve/serve-options.ts';
+import { environmentName } from '../serve/serve-options.ts';
 import type { UserVerb } from './user-command.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
         '--token <secret>',
         `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig)`,
       )
-      .option('--service-domain <domain>', serveOptions['service-domain'].description);
+      .option('--service-domain <domain>', 'the same as --service-domain of the server (default: homeostat.internal)');
     if (verb !== 'list') command.argument('<name>', 'the name of the user');
     if (verb === 'add') {
       command

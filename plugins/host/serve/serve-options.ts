@@ -108,7 +108,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<secret>',
     description:
-      "the administrator's token; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: a token that the server makes, in admin.kubeconfig beside the database)",
+      "the administrator's token; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: a token that the server makes, in admin.kubeconfig beside the SQLite file, else in ./data)",
   },
   'encryption-config': {
     kind: 'text',
@@ -188,7 +188,8 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'history-mib': {
     kind: 'whole number',
     value: '<number>',
-    description: 'maximum size of the kept changes, in MiB of objects (default: 256)',
+    description:
+      'maximum size of the kept changes, in MiB of objects; above it, the oldest are dropped, whatever the two minimums are (default: 256)',
   },
   'event-ttl': {
     kind: 'text',
@@ -241,7 +242,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'switch',
     value: '[true|false]',
     description:
-      'run the controllers of a plugin in only one of the servers that share a database (default: true for PostgreSQL, MySQL and etcd)',
+      'run the controllers of a plugin in only one of the servers that share a database (default: true for PostgreSQL, MySQL and etcd, and with several --workers)',
   },
   processes: {
     kind: 'whole number or auto',

@@ -16,6 +16,9 @@ interface ObjectCommand {
 const targets = '[TYPE [NAME…] | TYPE/NAME…]';
 
 const namespaceOptions = [new Option('-n, --namespace <name>', 'namespace of the objects (default: default)')];
+const fileNamespaces = [
+  new Option('-n, --namespace <name>', 'namespace of objects that have none in their file (default: default)'),
+];
 const allNamespaces = new Option('-A, --all-namespaces', 'objects of all namespaces');
 const selectors = [
   new Option('-l, --selector <labels>', 'labels of the objects, such as app=web,tier!=db'),
@@ -82,15 +85,16 @@ const commands: readonly ObjectCommand[] = [
   {
     name: 'create',
     description: 'Create objects from files.',
-    options: [files, ...namespaceOptions, dryRun, manager, output],
+    options: [files, ...fileNamespaces, dryRun, manager, output],
     load: async () => (await import('./write-commands.ts')).createObjects,
   },
   {
     name: 'apply',
-    description: 'Create or change the objects of files. Fields of other managers stay unchanged.',
+    description:
+      'Create or change the objects of files. Without --force-conflicts, fields of other managers stay unchanged.',
     options: [
       files,
-      ...namespaceOptions,
+      ...fileNamespaces,
       new Option('--diff', 'show the changes first, and ask whether to apply them'),
       new Option('-y, --yes', 'apply without asking'),
       new Option('--force-conflicts', 'take over fields that other managers have set'),

@@ -14,7 +14,10 @@ export function addBackup(program: Command, environment: Environment, done: (exi
       'number of backups to keep; each has the time in its name, and older ones are removed (default with --every: 24)',
     )
     .option('--force', 'overwrite the file')
-    .option('--server <url>', 'running server (default: the server in data/admin.kubeconfig)')
+    .option(
+      '--server <url>',
+      'running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
+    )
     .option(
       '--token <secret>',
       'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
