@@ -36,7 +36,7 @@ const deviations: Readonly<Record<string, string>> = {
     'a strategic merge patch without a directive is treated as a merge patch, because several clients send it by default',
   'jsonpatch Strict unknown op field': 'members that RFC 6902 does not define are ignored, as the RFC requires',
   'ssa unknown field (default strict? )':
-    'an unknown field is pruned with a warning, as in every write; Kubernetes sends 500',
+    'an unknown field is pruned with a warning, as in every write without fieldValidation; Kubernetes sends 500',
   'delete uid precondition bad': 'details.kind is the plural in every conflict',
   'watch RV bad': 'a malformed value is 400 with a reason; Kubernetes sends 500 without a reason',
   'delete bad json': 'a malformed value is 400 with a reason; Kubernetes sends 500 without a reason',

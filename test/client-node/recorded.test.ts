@@ -28,7 +28,7 @@ const deviations: Readonly<Record<string, { readonly status: number; readonly wh
     why: 'a strategic merge patch, which client-node sends by default, is treated as a merge patch',
   },
   'PUT without resourceVersion': { status: 200, why: 'an update without a precondition is unconditional' },
-  [`GET ${appliedPersons}/jsb/scale`]: { status: 404, why: 'there is no scale subresource' },
+  [`GET ${appliedPersons}/jsb/scale`]: { status: 404, why: 'the model of the test has no scale subresource' },
   'GET /readyz': { status: 200, why: 'the recorded server was not ready' },
   'POST after Foreground': {
     status: 201,
