@@ -15,7 +15,11 @@ const begin = '<!-- prettier-ignore-start -->';
 const end = '<!-- prettier-ignore-end -->';
 
 const place = new RegExp(`${begin}[^]*?${end}`);
-const note = '<!-- Written by npm run spec, from kubernetes-features.yaml and the tests. -->';
+/** The notes above the two tables, in the order of the tables. */
+const notes = [
+  '<!-- Written by npm run spec, from kubernetes-features.yaml and the titles of the tests. -->',
+  '<!-- Written by npm run spec, from the titles of the tests. -->',
+];
 
 const fields = new Set(['id', 'feature', 'kubectl', 'client-node', 'since', 'exceptions']);
 const clients = ['kubectl', 'client-node'];
@@ -127,6 +131,7 @@ export function compatibility(tests) {
   if (parts.length !== 3)
     return { problems: [...problems, `${page} must have exactly two places for tables: ${begin} … ${end}`] };
   const tables = [tableOf(features, files), differencesOf(tests)];
-  const text = parts.map((part, at) => part + (at < 2 ? `${begin}\n${note}\n\n${tables[at]}\n\n${end}` : '')).join('');
+  const marked = tables.map((table, at) => `${begin}\n${notes[at]}\n\n${table}\n\n${end}`);
+  const text = parts.map((part, at) => part + (marked[at] ?? '')).join('');
   return { text, problems };
 }

@@ -134,7 +134,7 @@ describe('the rules of definitions', () => {
     ]);
   });
 
-  it('refuse a root that may be null, and branches at the root if there is a status subresource', () => {
+  it('refuse a root with `nullable: true`, and a root with a `oneOf` if there is a status subresource', () => {
     const root = { type: 'object', properties: { spec: { type: 'object' } } } as const;
     const place = 'spec.versions[0].schema.openAPIV3Schema';
     expect(wrong(definitionOf({ ...root, nullable: true }))).to.deep.equal([

@@ -49,7 +49,7 @@ const columnsOfPolicies: readonly Column[] = [
 const columnsOfBindings: readonly Column[] = [
   name,
   column('PolicyName', 'The policy that is put into effect.', ({ spec }) => spec?.policyName ?? ''),
-  column('ParamRef', 'The object with the parameters.', ({ spec }) => {
+  column('ParamRef', 'The name of the object with the parameters; * when the reference has no name.', ({ spec }) => {
     const { paramRef } = spec ?? {};
     if (paramRef === undefined) return unset;
     const named = paramRef.name ?? '*';

@@ -135,7 +135,7 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(await kubectl.succeeds('get', type)).to.match(table);
       });
 
-      it('refuses objects that break its schema, with each field, and unknown fields', async () => {
+      it('refuses objects that break the schema of the definition, and names each wrong field; also refuses unknown fields', async () => {
         for (const [spec, causes] of invalid) {
           const refusal = await kubectl.fails('create', '-f', await objectFile('bad', spec));
           expect(refusal).to.match(new RegExp(`^The ${valid.kind} "bad" is invalid:`));

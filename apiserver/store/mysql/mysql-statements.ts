@@ -111,7 +111,7 @@ export const findGenerations = (kinds: readonly number[]): string[] =>
  */
 const maxListed = 150;
 
-/** Finds the present objects of a batch. Returns the columns `object_key, revision`. */
+/** Returns queries for the stored objects that a batch needs to know. Their columns are `object_key, revision`. */
 export function findRows({ keys }: BatchNeeds): string[] {
   return [...keys].flatMap(([kind, ofKind]) =>
     listsOf(ofKind).map(
@@ -120,7 +120,10 @@ export function findRows({ keys }: BatchNeeds): string[] {
   );
 }
 
-/** Finds the present claims of a batch. Returns the columns `kind, idx, value, object_key`. */
+/**
+ * Returns queries for the stored claims to the same values as `claims`, whichever objects hold them. Their columns are
+ * `kind, idx, value, object_key`.
+ */
 export function findClaims(claims: readonly ClaimRow[]): string[] {
   return byIndex(claims).map((where) => `SELECT kind, idx, value, object_key FROM uniq WHERE ${where}`);
 }

@@ -65,8 +65,10 @@ export const statusCodes = {
    */
   Invalid: 422,
   /**
-   * A limit is reached: too many requests of this user, writes, watches, connections or logins are open or waiting.
-   * Cure: retry after the time of the header Retry-After; use fewer watches and connections.
+   * A limit is reached: too many requests of this user wait, too many writes wait, or too many watches are open; or one
+   * address has too many connections without a credential; or too many logins failed or wait; or a backup, an export, a
+   * re-encryption, or the installation or removal of a plugin is already under way. Cure: retry after the time of the
+   * header Retry-After; use fewer watches and connections.
    */
   TooManyRequests: 429,
   /**

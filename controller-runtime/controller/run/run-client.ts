@@ -105,7 +105,10 @@ export class RunClient extends ForwardingClient {
     return this.#lastWritten?.metadata.uid === uid ? this.#lastWritten : undefined;
   }
 
-  /** Returns the object of a conflict, if this client rejected with this error; undefined for any other error. */
+  /**
+   * Returns the target of the write that failed with a conflict, and the revision that this write required (`0` if
+   * none), if this client rejected with this error; undefined for any other error.
+   */
   conflictSource(error: unknown): ConflictSource | undefined {
     return typeof error === 'object' && error !== null ? this.#conflicts?.get(error) : undefined;
   }

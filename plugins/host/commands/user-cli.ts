@@ -16,8 +16,8 @@ interface UserCliParts {
 const descriptions: readonly (readonly [verb: UserVerb, description: string])[] = [
   ['list', 'List the users of a server who log in with a password.'],
   ['add', 'Create a user, and set the password.'],
-  ['password', 'Set the password of a user, which ends every session of the user.'],
-  ['disable', 'Disable a user, and end every session of the user.'],
+  ['password', 'Set the password of a user, and end the sessions that the user began with a password.'],
+  ['disable', 'Disable a user, and end the sessions that the user began with a password.'],
   ['enable', 'Enable a disabled user again.'],
 ];
 
