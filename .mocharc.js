@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { runsSlowTests } from './.ci/tiers.js';
 
 // An option of V8 that saves CPU time in tests (see CONTRIBUTING.md). V8 has this option only in Node 20.
 const isNode20 = process.versions.node.startsWith('20.');
@@ -41,7 +42,8 @@ export default {
   ],
   'node-option': ['min-semi-space-size=32', 'max-semi-space-size=64', ...optimisesLater],
   parallel: true,
-  jobs: 3,
+  // Slow tests mostly wait for other processes, so more of them can run at the same time.
+  jobs: runsSlowTests ? 6 : 3,
   timeout: 10000,
   forbidOnly: true,
   failZero: true,

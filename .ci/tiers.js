@@ -1,7 +1,8 @@
 // Root hooks of every test run that decide which tests run, and how long each may take. Tests and describes with [slow]
 // in their title run only with CI=true or HOMEOSTAT_TEST_SLOW=true. If a describe does not run, its hooks do not run
 // either. A slow test may take twelve times as long as other tests, unless it sets its own timeout. All timeouts are
-// multiplied by HOMEOSTAT_TEST_TIME_FACTOR: 1 by default, 6 with CI=true, because the machine that runs CI may be busy.
+// multiplied by HOMEOSTAT_TEST_TIME_FACTOR. The default is 1, 3 in a run with slow tests, because six processes share the
+// cores, and 6 with CI=true, because the machine that runs CI may be busy.
 // A test that fails only because the machine is slow costs more than a test that hangs for a minute.
 export const slowTag = '[slow]';
 
@@ -9,8 +10,13 @@ const isSet = (name) => process.env[name] === 'true';
 
 export const runsSlowTests = isSet('CI') || isSet('HOMEOSTAT_TEST_SLOW');
 
+function defaultFactor() {
+  if (isSet('CI')) return 6;
+  return runsSlowTests ? 3 : 1;
+}
+
 const slowFactor = 12;
-export const timeFactor = Number(process.env.HOMEOSTAT_TEST_TIME_FACTOR ?? (isSet('CI') ? 6 : 1));
+export const timeFactor = Number(process.env.HOMEOSTAT_TEST_TIME_FACTOR ?? defaultFactor());
 if (!(timeFactor > 0)) throw new Error('HOMEOSTAT_TEST_TIME_FACTOR must be a positive number');
 // `eventually` and `testPatienceMs` read the variable, so that their waits in tests are longer, too.
 process.env.HOMEOSTAT_TEST_TIME_FACTOR = String(timeFactor);
