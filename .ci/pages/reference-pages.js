@@ -138,7 +138,7 @@ function errorPage() {
     '## Reasons',
     tableOf(['`reason`', '`code`', 'Cause', 'Cure'], rows.filter(({ status }) => status !== undefined).map(cells)),
     '## Causes',
-    '`details.causes` of a Status has one entry for each field that is wrong, with its own `reason`, a `message`, and usually a `field`.',
+    '`details.causes` of a Status has an entry for each wrong field, and for some errors that concern no field. An entry has its own `reason`, a `message`, and the `field`, if there is one.',
     tableOf(['`reason` of a cause', 'Cause', 'Cure'], rows.filter(({ status }) => status === undefined).map(cells)),
   );
   return { text, problems };
