@@ -138,7 +138,7 @@ function errorPage() {
     '## Reasons',
     tableOf(['`reason`', '`code`', 'Cause', 'Cure'], rows.filter(({ status }) => status !== undefined).map(cells)),
     '## Causes',
-    '`details.causes` of a Status has one entry for each field that is wrong, with its own `reason`, a `message`, and usually a `field`.',
+    '`details.causes` of a Status has an entry for each wrong field, and for some errors that concern no field. An entry has its own `reason`, a `message`, and the `field`, if there is one.',
     tableOf(['`reason` of a cause', 'Cause', 'Cure'], rows.filter(({ status }) => status === undefined).map(cells)),
   );
   return { text, problems };
@@ -157,7 +157,7 @@ async function metricsPage() {
     );
   const text = pageOf(
     'Metrics',
-    'The metrics that a server returns at `GET /metrics`, and that a manager in another process returns from `metrics()`. [Observe](../operating/observe.md#metrics) explains the labels. A counter only rises; a gauge rises and falls; a histogram has the series `_bucket`, `_sum` and `_count`. Times are in seconds. On a server, metrics of controllers have the label `plugin`, too.',
+    'The metrics that a server returns at `GET /metrics`, and that a manager in another process returns from `metrics()`. [Observe](../operating/observe.md#metrics) explains the labels. A counter only rises; a gauge rises and falls; a histogram has the series `_bucket`, `_sum` and `_count`. Times are in seconds. On a server, the metrics of controllers of plugins have the label `plugin`, too.',
     tableOf(
       ['Metric', 'Type', 'Labels', 'Meaning'],
       rows.map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(', '), prose(help)]),

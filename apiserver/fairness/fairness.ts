@@ -88,7 +88,7 @@ export class Fairness {
     metrics.sample({ ...queued, type: 'gauge' }, () => levels.map((level) => [[level.name], level.queued]));
     const refused = {
       name: 'apiserver_flowcontrol_rejected_requests_total',
-      help: 'Requests that were refused (429), because too many requests of the same user waited, or the wait was too long.',
+      help: 'Requests that got no seat (429): too many requests waited, the wait was too long, or the client disconnected.',
       labels,
     };
     metrics.sample({ ...refused, type: 'counter' }, () => levels.map((level) => [[level.name], level.refused]));

@@ -84,10 +84,10 @@ function commitMetrics(metrics: Metrics): CommitMetrics {
     help: 'Commits, by their result.',
     labels: ['result'],
   });
-  const help = 'Operations in commits: one for each object that is written.';
+  const help = 'Operations that commits sent to the database: one for each object.';
   const durations = metrics.histogram({
     name: 'homeostat_store_commit_duration_seconds',
-    help: 'The duration of commits, until they were durable.',
+    help: 'The time from the start of a commit until it was durable, or had failed.',
     buckets: commitBuckets,
   });
   return {

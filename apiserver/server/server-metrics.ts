@@ -32,7 +32,7 @@ export function sampleServer(metrics: Metrics, { table, watches, memory }: Measu
   );
   const share = {
     name: 'homeostat_memory_limit_share',
-    help: 'The used share of the memory of the heap or of the container, whichever is nearer to its limit.',
+    help: 'The used share, from 0 to 1, of the heap or of the memory of the container, whichever share is larger.',
   };
   metrics.sample({ ...share, type: 'gauge' }, () => [[[], memory.share]]);
   const refused = {

@@ -19,13 +19,21 @@ export function startProcessMetrics(metrics: Metrics): () => void {
   const lag = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? lateSeconds(nanoseconds) : 0);
   const figures: Figures = {
     ...resources,
-    nodejs_eventloop_lag_mean_seconds: ['gauge', 'The average delay of the event loop.', () => lag(delay.mean)],
+    nodejs_eventloop_lag_mean_seconds: [
+      'gauge',
+      'The average delay of the event loop since the process started.',
+      () => lag(delay.mean),
+    ],
     nodejs_eventloop_lag_p99_seconds: [
       'gauge',
-      'The 99th percentile of the delay of the event loop.',
+      'The 99th percentile of the delay of the event loop since the process started.',
       () => lag(delay.percentile(99)),
     ],
-    nodejs_eventloop_lag_max_seconds: ['gauge', 'The maximum delay of the event loop.', () => lag(delay.max)],
+    nodejs_eventloop_lag_max_seconds: [
+      'gauge',
+      'The maximum delay of the event loop since the process started.',
+      () => lag(delay.max),
+    ],
   };
   const ends = Object.entries(figures).map(([name, [type, help, read]]) =>
     metrics.sample({ name, help, type }, () => [[[], read()]]),

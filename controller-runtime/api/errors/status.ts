@@ -14,9 +14,9 @@ export const statusCodes = {
    */
   Unauthorized: 401,
   /**
-   * No rule allows the user to send the request; or the Host of the request is unknown; or a page of another site has
-   * sent it. Cure: grant the permission that the message names; for an unknown Host, start the server with
-   * `--host-name`.
+   * No rule allows the user to send the request; or a quota is used up; or the namespace is being deleted; or the Host
+   * of the request is unknown; or a page of another site has sent it. Cure: grant the permission, or do what the
+   * message says; for an unknown Host, start the server with `--host-name`.
    */
   Forbidden: 403,
   /**
@@ -45,10 +45,7 @@ export const statusCodes = {
    * again, and watch from the revision of the list.
    */
   Expired: 410,
-  /**
-   * The reason Gone has the meaning of Expired. This server sends Expired; other servers and webhooks send Gone. Cure:
-   * list again.
-   */
+  /** Other servers and webhooks send Gone where this server sends Expired. Cure: list again. */
   Gone: 410,
   /**
    * The body of the request, the object, or the work that the request causes exceeds a limit. Cure: send less; split
@@ -72,20 +69,21 @@ export const statusCodes = {
    */
   TooManyRequests: 429,
   /**
-   * A bug of the server or of a plugin; or a stored object that is damaged or cannot be converted. Cure: look up the
-   * request id of the message in the log.
+   * A bug of the server or of a plugin; or a webhook whose call failed; or a stored object that is damaged or cannot be
+   * converted. Cure: correct what the message names, or look up its request id in the log.
    */
   InternalError: 500,
   /**
    * The server cannot serve the request now: it starts or stops, it is still indexing the kind, the plugin or the
-   * definition of the kind is not there yet, or the database accepts no writes. Nothing was stored. Cure: retry after
-   * the time of the header Retry-After; `/readyz?verbose` shows the reason.
+   * definition of the kind is not there yet, or the database accepts no writes. The server has stored nothing. A client
+   * reports a lost connection with this reason, too; then a write may be stored. Cure: retry after the time of the
+   * header Retry-After; `/readyz?verbose` shows the reason.
    */
   ServiceUnavailable: 503,
   /**
-   * A time limit has passed: the database has not confirmed a write, a hook or an endpoint has not returned, or the
-   * server has not reached a requested revision. Cure: read the object before you repeat a write, because it may be
-   * stored.
+   * A time limit has passed: the database has not confirmed a write, a hook or an endpoint has not returned, the server
+   * has not reached a requested revision, or the client has received no response. Cure: read the object before you
+   * repeat a write, because the write may be stored.
    */
   Timeout: 504,
   /**
@@ -133,7 +131,10 @@ export type CauseReason =
   | 'NamespaceTerminating'
   /** The server has not reached the requested revision yet. Cure: retry after the time of the header Retry-After. */
   | 'ResourceVersionTooLarge'
-  /** The response comes from something else than this API, such as a proxy. Cure: check the address of the server. */
+  /**
+   * A client in Go received a response that is not from an API server, such as that of a proxy. Cure: check the address
+   * of the server.
+   */
   | 'UnexpectedServerResponse';
 
 /** One cause of an error: the field, and the rule that it breaks. The message does not repeat the field's path. */

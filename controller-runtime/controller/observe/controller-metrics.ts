@@ -47,9 +47,8 @@ export class QueueMetrics implements QueueObserver {
 
   constructor(metrics: Metrics, { name, controller }: QueueName) {
     this.#adds = metrics.counter(ofQueue('adds_total', 'Keys that became ready.')).of(name, controller);
-    this.#retries = metrics
-      .counter(ofQueue('retries_total', 'Keys that returned to the queue after a failed run.'))
-      .of(name, controller);
+    const retries = 'Keys that returned to the queue with a back-off, after a failure, a conflict or a requeue.';
+    this.#retries = metrics.counter(ofQueue('retries_total', retries)).of(name, controller);
     const seconds = (metric: string, help: string): Histogram =>
       metrics.histogram({ ...ofQueue(metric, help), buckets: queueBuckets }).of(name, controller);
     this.#queueTime = seconds('queue_duration_seconds', 'The time that keys were ready before a worker took them.');
