@@ -91,7 +91,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<domain>',
     description:
-      "domain of the service's own kinds; it is reserved: plugins cannot declare anything in it (default: homeostat.internal)",
+      'domain of the kinds of the server itself; it is reserved: plugins cannot declare anything in it (default: homeostat.internal)',
   },
   auth: {
     kind: 'text',
