@@ -43,7 +43,7 @@ export default {
   'node-option': ['min-semi-space-size=32', 'max-semi-space-size=64', ...optimisesLater],
   parallel: true,
   // Slow tests mostly wait for other processes, so more of them can run at the same time.
-  jobs: runsSlowTests ? 6 : 3,
+  jobs: runsSlowTests ? 6 : 4,
   timeout: 10000,
   forbidOnly: true,
   failZero: true,
