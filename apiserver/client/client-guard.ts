@@ -7,7 +7,7 @@ import type { UserInfo } from '../identity/user-info.ts';
 export interface ClientGuard {
   /** The user whose permissions the client has. */
   readonly user: UserInfo;
-  /** Returns the decision, with the rule that allows the call. */
+  /** Returns the decision. Its reason names what allows the call: a rule, or the permissions in a plugin's manifest. */
   decide(attributes: ResourceAttributes): Decision;
   /** Checks that the call is allowed. @throws ApiError Forbidden when it is not */
   check(attributes: ResourceAttributes): void;

@@ -32,16 +32,16 @@ export interface LocalBackingParts<T extends ApiObject> {
   readonly reader: ObjectReader;
   readonly logger: Logger;
   /**
-   * Throws ApiError Forbidden when the informer may not follow its kind. It is called when the informer starts, and
-   * after each change of permissions.
+   * Throws ApiError Forbidden when the informer may not follow its kind. It is called each time before the informer
+   * follows the kind, and after each change of permissions.
    */
   readonly check: () => void;
   readonly onChange: (listener: () => void) => () => void;
 }
 
 /**
- * The maximum number of objects of a closing kind that are collected without a pause. To collect that many takes about
- * a millisecond.
+ * If a closing kind has more objects, each of its informers waits for a turn of the event loop before it reads the list
+ * of its last objects. To read that many takes about a millisecond.
  */
 const collectedAtOnce = 5_000;
 
@@ -67,7 +67,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   #followed: Followed | undefined;
   /** The objects that handlers knew when the informer last stopped following the kind. */
   #before: Before | undefined;
-  /** The resource with whose objects the sink was opened in the current run. */
+  /** The resource for which the current call of `follow` last called `open` of the sink. */
   #opened: Resource | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
@@ -163,8 +163,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    // The objects are collected in a separate turn of the event loop, because every informer of the closing kind does
-    // this.
+    // The list of many objects is read in a separate turn of the event loop, because every informer of the closing kind
+    // reads it.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries(), kept };
@@ -314,7 +314,7 @@ class EntryState<T extends ApiObject> implements KnownState<T> {
   }
 }
 
-/** Runs all steps, and returns a function that then returns their result or throws their error. */
+/** Runs all steps. The function that it returns returns the result of the steps, or throws their error. */
 function* settledSteps<R>(steps: Generator<undefined, R, undefined>): Generator<undefined, () => R, undefined> {
   try {
     const result = yield* steps;

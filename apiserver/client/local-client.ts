@@ -112,8 +112,8 @@ export class LocalClient implements PluginClient {
   }
 
   /**
-   * Returns a client that writes as another kind of writer and under another field manager. The given guard decides
-   * about its calls.
+   * Returns a client that writes as another kind of writer and under another field manager. `user` can replace the
+   * guard and the author of this client.
    */
   as(writer: Writer, fieldManager: string, user: Pick<LocalClientParts, 'guard' | 'author'> = {}): LocalClient {
     return new LocalClient({ ...this.#parts, writer, fieldManager, ...user });
@@ -284,11 +284,11 @@ export class LocalClient implements PluginClient {
     if (guard !== undefined) guard.check(attributesOf(descriptorOf(model), call));
   }
 
-  /** Calls the listener after each change of permissions, of any user. Returns a function that removes the listener. */
+  /** Calls the listener after each change of permissions; never without a guard. The result removes the listener. */
   readonly #onChange = (listener: () => void): (() => void) =>
     this.#parts.guard?.onChange(listener) ?? (() => undefined);
 
-  /** Adds the writer to the options. The writer's fields are assigned last, so that a caller cannot override them. */
+  /** Adds writer, user, author and field manager to the options. A caller can choose only the field manager. */
   #written<O extends WriteOptions>(options: O): O & Pick<RegistryWriteOptions, 'user'> & Written {
     const { writer = 'service', fieldManager: own = 'homeostat', guard, author } = this.#parts;
     const { fieldManager = own } = options;
@@ -299,9 +299,9 @@ export class LocalClient implements PluginClient {
   }
 
   /**
-   * Returns the resource of a model, or a promise of it while its kind is not served. The promise rejects with ApiError
-   * ServiceUnavailable for a kind that will be served again, and with NotFound for any other kind that is not
-   * registered.
+   * Returns the resource of a model, or a promise of it while its kind is not served. If the kind is not registered,
+   * the promise rejects: with ApiError ServiceUnavailable if the kind will be served again, otherwise with NotFound. It
+   * also rejects with NotFound if the indexes of a registered kind cannot be built.
    * @throws ApiError NotFound for a version in which objects are only stored
    */
   #resource(model: Model): Promise<Resource> | Resource {
@@ -350,7 +350,7 @@ export class LocalClient implements PluginClient {
   }
 }
 
-/** The kind of writer of a write, and its field manager. */
+/** The kind of writer, and the field manager, of a write. */
 interface Written {
   readonly writer: Writer;
   readonly fieldManager: string;
@@ -366,8 +366,8 @@ function offered(resource: Resource): Resource {
 }
 
 /**
- * Returns a function that returns a private copy of an object as JSON. The copy is validated exactly as an object that
- * comes over HTTP.
+ * Returns a function that returns a new copy of an object at each call. The copy has only values that JSON can
+ * represent, and is validated like an object that comes over HTTP.
  */
 function bodyOf(value: unknown): BodySource {
   const first = measuredCopy(value, objectLimits);
@@ -380,7 +380,7 @@ function bodyOf(value: unknown): BodySource {
   return first.bytes > largeBody ? Object.assign(read, { isLarge: true }) : read;
 }
 
-/** Returns the namespace of a list, and the name of its only object if the field selector gives one. */
+/** Returns the namespace of a list or watch, and the name of its only object if the field selector gives one. */
 function selected({
   namespace,
   fieldSelector,

@@ -19,8 +19,8 @@ export interface LocalWatchParts {
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
   /**
-   * Throws ApiError Forbidden when the watch is not allowed. It is called when the watch starts, and after each change
-   * of permissions.
+   * Throws ApiError Forbidden when the watch is not allowed. It is called when the watch starts, and before the next
+   * event after permissions have changed.
    */
   readonly check: () => void;
   readonly onChange: (listener: () => void) => () => void;
@@ -38,7 +38,7 @@ interface Place {
   readonly selection: Selection;
   /** Objects that are reported as ADDED first. */
   readonly initial: Iterator<Entry>;
-  /** The object that was taken from `initial` but not reported yet, if there is one. */
+  /** The last result of `initial.next()`; undefined once its object has been reported. */
   next?: IteratorResult<Entry> | undefined;
   readonly release: () => void;
   revision: number;
@@ -151,7 +151,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
   }
 
   /**
-   * Wakes the watch when its kind, its permissions or its signal change. Returns a function that removes the listeners.
+   * Wakes the watch when an object of its kind changes, when the kind closes, when permissions change, and when the
+   * signal aborts. Returns a function that removes the listeners.
    */
   #follow(resource: Resource): () => void {
     const { signal } = this.#options;

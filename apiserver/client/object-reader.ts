@@ -48,7 +48,7 @@ export class ObjectReader {
   }
 
   /**
-   * Returns the JSON from which this reader parsed an object; undefined for any other object. The JSON is still equal
+   * Returns the JSON from which {@link read} parsed an object; undefined for any other object. The JSON is still equal
    * to the object, because the object is frozen.
    */
   bytesOf(object: object): Buffer | undefined {

@@ -24,8 +24,8 @@ export function pluginUser(name: string): UserInfo {
 }
 
 /**
- * Allows a plugin's client the actions that its manifest declares, and those that roles grant to the user
- * `system:plugin:<name>`.
+ * Allows a plugin's client the actions that the plugin's manifest declares, and those that roles grant to the user
+ * `system:plugin:<name>` or to the groups of this user.
  */
 export function pluginGuard(user: UserInfo, authorizer: Authorizer, plugin: PluginPermits): ClientGuard {
   const decide = (attributes: ResourceAttributes): Decision =>
