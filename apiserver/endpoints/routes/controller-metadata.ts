@@ -24,7 +24,7 @@ export interface ControllerDeclaration {
   isController: boolean;
   apiVersion?: string;
   mapping?: string;
-  /** The mappings by name of the method, in the order of the source. */
+  /** The mappings of each method, by the name of the method. The methods are in the order of the source. */
   readonly methods: Map<string, MethodMapping[]>;
 }
 

@@ -7,14 +7,14 @@ import { checkDeadline } from './route-builder.ts';
 import type { EndpointResponse, HandlerFunction, RouteDefinition } from './router.ts';
 import { isServerResponse, ServerResponse } from './server-response.ts';
 
-/** A decorated class, or an instance of one. */
+/** A controller, as its class or an instance of its class declares it. */
 export interface Controller {
   readonly className: string;
   /** The value of `@ApiVersion`; undefined when it is missing, and the controller is then ignored. */
   readonly apiVersion: string | undefined;
   /**
-   * Returns the routes. Creates the instance if a class was given. @throws the error of the constructor; for an invalid
-   * mapping, TypeError that names class and method.
+   * Returns the routes. Creates the instance if a class was given. @throws the error of the constructor; TypeError for
+   * a class whose constructor has parameters, and for an invalid mapping (the message names class and method).
    */
   routes(): readonly RouteDefinition[];
 }

@@ -22,10 +22,7 @@ export type AfterFunction = (
 /** Returns the response for a handler that threw or rejected. */
 export type ErrorFunction = (error: unknown, request: ServerRequest) => EndpointResponse | Promise<EndpointResponse>;
 
-/**
- * Wraps a handler in its filters. The first filter is the outermost. The functions are composed once, so that a request
- * creates no closures.
- */
+/** Wraps a handler in its filters. The first filter is the outermost. */
 export function withFilters(handler: HandlerFunction, filters: readonly FilterFunction[]): HandlerFunction {
   return filters.reduceRight<HandlerFunction>((next, filter) => (request) => filter(request, next), handler);
 }

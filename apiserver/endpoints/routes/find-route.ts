@@ -27,8 +27,9 @@ export type RouteResult<E> =
   | { readonly kind: 'failed'; readonly entry: E; readonly error: unknown };
 
 /**
- * Returns the first entry that matches the request. If entries match only the path, returns the reason why none matches
- * the request; undefined when no entry matches the path.
+ * Returns the first entry that matches the request. If a predicate or a router function throws before that, returns its
+ * error. If no entry matches, but the paths of routes do, returns the reason: the methods or the predicates of these
+ * routes. Otherwise returns undefined.
  */
 export function findRoute<E extends { readonly definition: RouterEntry }>(
   entries: readonly E[],

@@ -1,4 +1,4 @@
-/** The maximum length of a header. A longer one matches no type, since no client needs it. */
+/** The maximum length of an Accept header. A longer one accepts no type, since no client needs it. */
 const maxHeaderLength = 1024;
 
 /**
@@ -30,8 +30,8 @@ export function mediaType(header: string | undefined): string {
 }
 
 /**
- * Checks that a media type is written as type and subtype in lower case, and returns it. @throws TypeError for any
- * other text.
+ * Checks that a text is a media type without parameters, such as `application/json`, and returns it in lower case.
+ * @throws TypeError for any other text.
  */
 export function checkMediaType(type: string): string {
   const lower = typeof type === 'string' ? type.toLowerCase() : '';

@@ -50,7 +50,7 @@ export function formatPattern(segments: readonly PatternSegment[]): string {
   return segments.map((segment) => `/${segment.kind === 'literal' ? segment.text : `{${segment.name}}`}`).join('');
 }
 
-/** Returns a key that is equal for patterns that match the same requests. */
+/** Returns a key that is equal for patterns that match the same paths. */
 export function patternKey(segments: readonly PatternSegment[]): string {
   return segments.map((segment) => `/${segment.kind === 'literal' ? segment.text : '{}'}`).join('');
 }

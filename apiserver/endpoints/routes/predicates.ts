@@ -20,15 +20,15 @@ export interface RequestPredicate {
   /** Returns a predicate that a request meets when it meets at least one of the two predicates. */
   or(other: RequestPredicate): RequestPredicate;
   /**
-   * Returns a predicate that a request meets when it does not meet this one. A request that does not meet the returned
-   * predicate receives a 404, if no other route matches it.
+   * Returns a predicate that a request meets when it does not meet this one. If a request meets all other conditions of
+   * a route, but not the returned predicate, and no other route has its path and method, the client receives a 404.
    */
   negate(): RequestPredicate;
 }
 
 /**
  * Returns a predicate that a request meets when the client accepts one of these media types. If a request meets all
- * other conditions of the route, but not this one, the client receives a 406.
+ * other conditions of the route, but not this one, and no other route matches, the client receives a 406.
  */
 export function accept(...types: readonly string[]): RequestPredicate {
   const known = checkedTypes('accept', types);
@@ -41,7 +41,7 @@ export function accept(...types: readonly string[]): RequestPredicate {
 
 /**
  * Returns a predicate that a request meets when its body has one of these media types. If a request meets all other
- * conditions of the route, but not this one, the client receives a 415.
+ * conditions of the route, but not this one, and no other route has its path and method, the client receives a 415.
  */
 export function contentType(...types: readonly string[]): RequestPredicate {
   const known = checkedTypes('contentType', types);

@@ -76,8 +76,8 @@ export class RouteBuilder {
 
   /**
    * Adds the routes of another router, or a function that matches requests itself. API documents do not show such a
-   * function, and its paths are not checked for collisions. The generated paths of kinds take precedence over such a
-   * function.
+   * function. The generated paths of kinds take precedence over it. Its paths are not checked for collisions; only the
+   * path of {@link nest} that contains the function must not collide with generated paths.
    * @throws TypeError when the router has another group or version.
    */
   add(router: RouterFunction): this {
@@ -106,8 +106,8 @@ export class RouteBuilder {
   }
 
   /**
-   * Adds a handler for errors of the routes: for all errors, or for those that a function selects. It does not receive
-   * errors of predicates.
+   * Adds a handler for errors of the routes: for all errors, or for those that a function selects. The handler does not
+   * receive errors that a predicate or a router function throws.
    */
   onError(answer: ErrorFunction): this;
   onError(handles: (error: unknown) => boolean, answer: ErrorFunction): this;
@@ -164,8 +164,8 @@ function hasPredicate(
 }
 
 /**
- * Checks the deadline of a route. @throws RangeError for a deadline that is not a number of milliseconds above 0.
- * `where` is the name of the route in the message.
+ * Checks the deadline of a route. @throws RangeError for a deadline that is not a number of milliseconds above 0, or is
+ * longer than 24 days (2³¹ − 1 ms). `where` is the name of the route in the message.
  */
 export function checkDeadline(where: string, { deadlineMs = 1 }: RouteOptions): void {
   const isTime = typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= 2 ** 31 - 1;

@@ -67,7 +67,10 @@ export interface RouteDefinition {
   readonly options: RouteOptions;
 }
 
-/** A function that matches requests itself. It is called for all paths below `segments`. */
+/**
+ * A function that matches requests itself. It is called for each path that begins with `segments`, unless an entry
+ * before it handles the request.
+ */
 interface FunctionDefinition {
   readonly kind: 'function';
   readonly segments: readonly PatternSegment[];
@@ -78,7 +81,7 @@ export type RouterEntry = RouteDefinition | FunctionDefinition;
 
 /** The parts of a built router. The server uses them instead of the router's function. */
 export interface RouterDefinition {
-  /** `<group>/<version>`; undefined for a router that is a part of another router. */
+  /** `<group>/<version>`; undefined for a router that can only be a part of another router. */
   readonly groupVersion: string | undefined;
   /** The entries in their order. The first entry that matches a request handles it. */
   readonly entries: readonly RouterEntry[];

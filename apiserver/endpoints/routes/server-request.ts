@@ -20,7 +20,10 @@ export interface ServerRequest {
   readonly method: string;
   /** The path as the client sent it: percent-encoded, without the query. */
   readonly path: string;
-  /** The headers by lower-case name. Values of a repeated header are joined by commas (requests have no `set-cookie`). */
+  /**
+   * The headers by lower-case name. As in Node, the values of most repeated headers are joined by commas, those of
+   * `cookie` by semicolons; of some headers, such as `content-type`, only the first value remains.
+   */
   readonly headers: Readonly<Record<string, string>>;
   /** The variables of the route's path, each percent-decoded once. */
   readonly pathVariables: Readonly<Record<string, string>>;
@@ -30,10 +33,12 @@ export interface ServerRequest {
   readonly user: RequestUser;
   /**
    * Aborts when the client disconnects, the deadline passes, the user loses the permission to read the stream, or the
-   * plugin or the server stops.
+   * plugin stops. When the server stops, streams abort at once, and calls without a response abort after 10 s.
    */
   readonly signal: AbortSignal;
-  /** The address of the client's end of the connection; absent once the connection is closed. */
+  /**
+   * The address of the client, or of the proxy that connects to the server; undefined once the connection is closed.
+   */
   readonly remoteAddress: string | undefined;
   /** The body as it arrives. A slow reader slows the client. @throws TypeError when the body has been read; ApiError 415 when it is compressed. */
   readonly body: AsyncIterable<Uint8Array>;
@@ -48,17 +53,21 @@ export interface ServerRequest {
   pathVariable(name: string): string;
 
   /**
-   * Reads the body as JSON, without duplicate fields and with at most 64 levels. If there is a schema, it validates the
-   * value. Pass the same schema object in each call, because each schema object is compiled once. Rejects with
-   * ApiError: 400 for malformed JSON, 413 over 3 MiB, 415 for another media type, 422 with every violation and its
-   * field.
+   * Reads the body as JSON. If there is a schema, checks the value. Pass the same schema object in each call, because
+   * each schema object is compiled once. Rejects with ApiError: 400 for malformed JSON, a duplicate field or more than
+   * 64 levels; 413 over 3 MiB, for an object with more than 10,000 fields, or for a very large number of values; 415
+   * for another media type or an unknown encoding; 422 for a value that violates the schema, with at most 100
+   * violations and their fields; 503 when the memory for bodies is full.
    */
   json<T = unknown>(schema?: JsonSchema): Promise<T>;
-  /** Reads the body as UTF-8 text. Rejects with ApiError 400, 413 or 415. */
+  /** Reads the body as UTF-8 text. Rejects with ApiError 400, 413, 415 or 503. */
   text(): Promise<string>;
-  /** Reads the body, decompressed, into a new array. Rejects with ApiError 400, 413 or 415. */
+  /** Reads the body, decompressed, into a new array. Rejects with ApiError 400, 413, 415 or 503. */
   bytes(): Promise<Uint8Array>;
-  /** Reads one JSON value per line (at most 3 MiB each) as the body arrives. Throws as `json` does, and names the line. */
+  /**
+   * Reads one JSON value per line (at most 3 MiB each) as the body arrives; skips blank lines. Throws like `json`, and
+   * names the line. Accepts each Content-Type, but throws ApiError 415 for a compressed body.
+   */
   ndjson<T = unknown>(schema?: JsonSchema): AsyncIterable<T>;
 
   /** Returns a request with these attributes added. */

@@ -10,7 +10,7 @@ export interface AnswerStreamParts {
   readonly abort: (reason: Error) => void;
   /** Called when the producer fails after the headers were sent. */
   readonly onError: (error: unknown) => void;
-  /** Called once, when the stream has ended. */
+  /** Called when the stream has ended; called twice if the stream ends early. */
   readonly onEnd: () => void;
 }
 
@@ -21,8 +21,8 @@ interface PieceReader {
 
 /**
  * Sends pieces while they are produced. It requests the next piece when the connection has accepted the previous ones,
- * so that a slow client slows the producer, and few pieces wait in memory. It ends when the producer ends, when the
- * client disconnects, or when {@link stop} is called.
+ * so that a slow client slows the producer, and few pieces wait in memory. It ends when the producer ends or fails,
+ * when the client disconnects, or when {@link stop} is called.
  */
 export class AnswerStream implements Running {
   readonly #parts: AnswerStreamParts;
@@ -36,8 +36,8 @@ export class AnswerStream implements Running {
   }
 
   /**
-   * Resolves when the last piece has been passed to the connection, or when the stream has been cancelled. It never
-   * rejects.
+   * Resolves when the last piece has been passed to the connection. If the stream ends early, it resolves once the
+   * producer has delivered, or has failed to deliver, the piece that was requested. It never rejects.
    */
   async run(): Promise<void> {
     const { outgoing } = this.#parts;

@@ -12,13 +12,13 @@ export interface PieceSource {
   readonly pieces: Pieces<unknown>;
   readonly encode: (piece: unknown) => Uint8Array | string;
   /**
-   * True when the stream may end early. If it is false, the connection is closed when the stream ends early, so that
-   * the client does not mistake a part for the whole response.
+   * True: a stream that is stopped ends like a complete response. False: the connection of a stopped stream is closed,
+   * so that the client does not mistake a part for the whole response.
    */
   readonly mayEndEarly: boolean;
 }
 
-/** A response that is ready to be written. Only pieces that are produced while it is sent can still fail. */
+/** A response whose body is already encoded, except a body in pieces, which are encoded while they are sent. */
 export interface Answer {
   readonly statusCode: number;
   readonly headers: readonly (readonly [name: string, value: HeaderValue])[];
@@ -94,7 +94,7 @@ export function takesBody(outgoing: Outgoing): boolean {
   return outgoing.req.method !== 'HEAD' && !isBodiless(outgoing.statusCode);
 }
 
-/** True for 204, 205 and 304, which have neither a body nor a length. */
+/** True for 204, 205 and 304, which have no body. */
 export function isBodiless(statusCode: number): boolean {
   return bodiless.has(statusCode);
 }

@@ -37,7 +37,7 @@ export class EndpointCall implements Running {
   readonly #parts: EndpointCallParts;
   readonly #surroundings: CallSurroundings;
   #end: { readonly resolve: (value: typeof gone) => void; readonly reject: (error: ApiError) => void } | undefined;
-  /** True when the response of the handler is no longer awaited. */
+  /** True when the call has stopped waiting for the handler, before the handler returned a response. */
   #isOver = false;
   #stream: AnswerStream | undefined;
 
@@ -65,8 +65,9 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Sets status and headers. If the body is streamed, starts the stream and returns undefined. For any other response,
-   * returns the complete body for the caller to send; '' when there is none.
+   * Sets status and headers. If the body is a stream, returns undefined, and starts the stream; or ends the response,
+   * if it must have no body. For any other response, returns the complete body for the caller to send; '' when there is
+   * none.
    * @throws ApiError 500, which is logged, when the response cannot begin. In this case, no byte has been written.
    */
   begin(answer: Answer): string | Uint8Array | undefined {

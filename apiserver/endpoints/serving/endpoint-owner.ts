@@ -3,14 +3,15 @@ import type { EndpointRevision } from './group-rules.ts';
 export interface EndpointOwnerOptions {
   /**
    * The group in the plugin's manifest. The plugin's endpoints must be in this group or below it. If the manifest has
-   * no group, any group is allowed that is neither reserved nor used by another plugin.
+   * no group, any group is allowed that is neither reserved nor in or below the group of another plugin or a kind of
+   * another owner.
    */
   readonly group?: string;
   /** The revision of the interface for which the plugin is written. Default: `2.15`. */
   readonly revision?: EndpointRevision;
 }
 
-/** A call or stream of a plugin that ends when the plugin or the server stops. */
+/** A call or stream of a plugin. It is stopped when the plugin stops; a stream also when the server stops. */
 export interface Running {
   stop(reason: Error): void;
 }

@@ -36,7 +36,7 @@ export interface OwnedEndpoints {
    * warning.
    * @throws Error when the value is neither a router nor a controller, when its group is reserved or belongs to another
    * plugin, when the body schema or the permission of a route is invalid, or when one of its paths already belongs to a
-   * kind or to another plugin's route. In these cases, no route is added.
+   * kind or to another plugin's route. After an error, no route of the endpoint is added.
    */
   add(endpoint: Endpoint): void;
   /** Starts to handle requests. */
@@ -53,8 +53,8 @@ export interface Endpoints {
    */
   forOwner(name: string, options?: EndpointOwnerOptions): OwnedEndpoints;
   /**
-   * Returns all routes, without the router functions, in the order of registration. It returns the same array until a
-   * route is added or removed.
+   * Returns all routes, without the router functions, by group and version, and there in the order of registration. It
+   * returns the same array until a route is added or removed.
    */
   routes(): readonly EndpointRoute[];
 }
@@ -268,7 +268,7 @@ function describe({ definition, path, owner }: MountedEntry): readonly EndpointR
   ];
 }
 
-/** Compiles the schema of a body, so that a mistake in the schema is reported now, and not at the first request. */
+/** Prepares the check of a body, so that a mistake in its schema is reported now, and not at the first request. */
 function checkBody({ definition, label }: MountedEntry): void {
   if (definition.kind !== 'route' || definition.options.body === undefined) return;
   const { body } = definition.options;

@@ -2,7 +2,8 @@ import type { ServerEvent } from '../routes/server-response.ts';
 
 /**
  * Encodes one event for `text/event-stream` (HTML standard, 9.2).
- * @throws TypeError for an id or event of several lines, or a retry that is not a whole number.
+ * @throws TypeError for an id or event of several lines, a retry that is not a whole number, or data that JSON cannot
+ * represent.
  */
 export function eventFrame({ event, id, data, retry }: ServerEvent): string {
   let frame = '';

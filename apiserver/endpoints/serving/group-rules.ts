@@ -10,11 +10,11 @@ export interface GroupRules {
   /** The domain of the server's own kinds, which no plugin may use. */
   readonly serviceDomain: string;
   /**
-   * The group in the plugin's manifest. If the manifest has no group, the plugin may use any group that no other plugin
-   * has.
+   * The group in the plugin's manifest. If the manifest has no group, the plugin may use any group that is neither
+   * reserved nor in or below a {@link foreign} group.
    */
   readonly ownGroup: string | undefined;
-  /** The groups of other plugins, with their owners: groups in their manifests, and groups of their kinds. */
+  /** The groups in the manifests of other plugins, and the groups of kinds of other owners, each with its owner. */
   readonly foreign: readonly { readonly group: string; readonly owner: string }[];
 }
 
@@ -36,7 +36,7 @@ export function checkVersion(value: unknown): string {
   throw new Error(`${quoteValue(value)} ${form}${versionRule}`);
 }
 
-/** Checks that a plugin may use a group. @throws Error that names the group and its owner. */
+/** Checks that a plugin may use a group. @throws Error that names the group and the reason. */
 export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: GroupRules): void {
   const name = quoteValue(group);
   if (!group.includes('.') || checkDnsSubdomain(group).length > 0)
@@ -51,7 +51,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
 }
 
-/** True when the plugin's own group is below another plugin's group. The rules allow this. */
+/** True when the plugin's own group is another owner's group, or is below it. The rules allow this. */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
 }

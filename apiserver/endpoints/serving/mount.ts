@@ -68,7 +68,7 @@ export function mountEntry(groupVersion: string, owner: EndpointOwner, definitio
 /** The first segments that generated paths can have, besides the plural. */
 const generatedWords: readonly string[] = ['namespaces', 'watch'];
 
-/** True when a route could match `/<plural>…`, `/namespaces/…` or `/watch/…` of a kind in the same group and version. */
+/** True when an entry could match `/<plural>…`, `/namespaces/…` or `/watch/…` of a kind in its group and version. */
 export function collidesWith({ definition }: MountedEntry, { plural }: GeneratedKind): boolean {
   // A router function without its own path cannot collide, because it is called only for paths that are not generated.
   const [first] = definition.segments;

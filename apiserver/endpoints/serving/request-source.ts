@@ -13,7 +13,7 @@ export interface RequestSourceParts {
   /** The query without the question mark. */
   readonly queryString: string;
   readonly bodies: BodyCodec;
-  /** Returns the user. It is called when a handler first reads the user. */
+  /** Returns the user. It is called when the plugin's code first reads the user. */
   readonly user: () => RequestUser;
 }
 
