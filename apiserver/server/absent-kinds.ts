@@ -7,8 +7,8 @@ import type { StoredKind } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * Returns the reason why a kind is not served at the moment, as a text for clients; undefined when no plugin and no
- * definition will serve it.
+ * Returns the reason why a kind is not served at the moment, as a text for clients; undefined when this part of the
+ * server will not serve the kind.
  */
 type AwaitedKind = (kind: StoredKind) => string | undefined;
 

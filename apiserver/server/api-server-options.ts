@@ -18,7 +18,7 @@ import { isLoopback } from './loopback.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
 /**
- * The credentials that clients need. `required`: users need a credential. `open`: every client on this machine may do
+ * Whether clients need a credential. `required`: they do. `open`: they do not, and every client on this machine may do
  * everything.
  */
 export type AuthMode = 'required' | 'open';
@@ -38,10 +38,10 @@ export interface ApiServerOptions {
   /** The port to listen on; 0 selects a free port. Default 8700. */
   readonly port?: number;
   /**
-   * `required`: every request except health checks needs a credential, and roles decide what its user may do. `open`:
-   * every request has the user `developer`, who may do everything; only allowed with a loopback address. Default:
-   * `required` with a {@link token}, a {@link tokenFile}, an {@link authenticationConfig} or a {@link ApiServerOptions.clientCa};
-   * otherwise `open`.
+   * `required`: every request except health checks and the login needs a credential, and roles decide what its user may
+   * do. `open`: every request has the user `developer`, who may do everything; only allowed with a loopback address.
+   * Default: `required` with a {@link token}, a {@link tokenFile}, an {@link authenticationConfig} or a
+   * {@link ApiServerOptions.clientCa}; otherwise `open`.
    */
   readonly auth?: AuthMode;
   /**
@@ -57,30 +57,33 @@ export interface ApiServerOptions {
   readonly token?: string;
   /**
    * The file with the administrator's token. It is used only when {@link auth} is `required` and there is no
-   * {@link token}. When the file does not exist and the database has no administrator yet, the server generates a
-   * token, and writes it into the file. Default none.
+   * {@link token}. When the file does not exist, the server generates a token, and writes it into the file. But if
+   * other machines may serve the database, and the database has a token already, the server generates none, because
+   * another machine has the file. Default none.
    */
   readonly administratorFile?: AdministratorFile;
   /**
    * The path of a file of kind `EncryptionConfiguration` (apiserver.config.k8s.io/v1). It names the kinds whose objects
-   * are encrypted in the database, and has the keys. Only its owner may be able to read it. Default: Secrets are
-   * encrypted, with the key in the file `encryption.key`. This file is beside a SQLite database, or else in `./data`;
-   * the first start creates it.
+   * are encrypted in the database, and has the keys. Only its owner may have access to it; if the owner is root, its
+   * group may read it. Default: Secrets are encrypted, with the key in the file `encryption.key`. This file is beside a
+   * SQLite database, or else in `./data`; the first start creates it.
    */
   readonly encryptionConfig?: string;
   /**
    * The path of a YAML file with the SHA-256 of further tokens, and the users of these tokens. Only the owner of the
-   * file may have access to it. It is read again every minute. Default none.
+   * file may have access to it; if the owner is root, its group may read it. It is read again every minute. Default
+   * none.
    */
   readonly tokenFile?: string;
   /**
    * The path of a YAML file with an AuthenticationConfiguration of Kubernetes: the OpenID Connect issuers whose tokens
-   * are accepted. Only the owner of the file may have access to it. It is read again every minute. Default none.
+   * are accepted. Only the owner of the file may have access to it; if the owner is root, its group may read it. It is
+   * read again every minute. Default none.
    */
   readonly authenticationConfig?: string;
   /**
    * The issuer of service accounts' tokens, which is also their default audience: an https URL. Other programs that
-   * verify the tokens fetch the keys from `<issuer>/.well-known/openid-configuration`. Default
+   * verify the tokens find the keys through `<issuer>/.well-known/openid-configuration`. Default
    * `https://<serviceDomain>`.
    */
   readonly serviceAccountIssuer?: string;
