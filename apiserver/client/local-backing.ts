@@ -40,8 +40,8 @@ export interface LocalBackingParts<T extends ApiObject> {
 }
 
 /**
- * If a closing kind has more objects, each of its informers waits for a turn of the event loop before it reads the list
- * of its last objects. To read that many takes about a millisecond.
+ * If a closing kind has more objects, its informers take turns ({@link nextTurn}) to read the lists of their last
+ * objects. To read that many objects takes about a millisecond.
  */
 const collectedAtOnce = 5_000;
 
@@ -163,8 +163,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    // The list of many objects is read in a separate turn of the event loop, because every informer of the closing kind
-    // reads it.
+    // All informers of a closing kind read their lists now, so they take turns if a list may be long.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries(), kept };

@@ -8,8 +8,9 @@ export type ControllerDecorator = (value: AnyClass, context: ClassDecoratorConte
 
 /**
  * Decorates a method that handles requests. The method has one parameter, a {@link ServerRequest}, from which it reads
- * path variables, query and body, because TC39 decorators cannot decorate parameters. The server sends the returned
- * value as JSON (200), and `undefined` as 204. It sends a ServerResponse or a standard Response unchanged.
+ * path variables, query and body, because TC39 decorators cannot decorate parameters. If the method returns a
+ * ServerResponse or a standard Response, the server sends this response. It sends any other value as JSON (200), and
+ * `undefined` as 204.
  */
 export type MappingDecorator = (
   // oxlint-disable-next-line typescript/no-explicit-any -- `this` is whichever class has the method

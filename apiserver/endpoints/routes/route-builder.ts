@@ -27,8 +27,8 @@ export function route(groupVersion?: string): RouteBuilder {
 
 /**
  * Collects routes (spec 4.3, functional style); the first route that matches a request handles it. Filters (`filter`,
- * `before`, `after`, `onError`) apply to all routes of their builder, in the order in which they are added: the first is
- * the outermost.
+ * `before`, `after`, `onError`) apply to all routes of their builder, in the order in which they are added: the first
+ * is the outermost.
  */
 export class RouteBuilder {
   readonly #groupVersion: string | undefined;
