@@ -150,8 +150,9 @@ export interface ApiServerOptions {
   readonly maxUnknownConnectionsPerAddress?: number;
   /**
    * The maximum number of concurrent connections. Beyond it, a new connection replaces one that has sent no request
-   * yet, is idle between requests, or sends a request slowly. Default: seven eighths of the process's file descriptors,
-   * but at least 100 remain for other files; no limit if the system does not report their number.
+   * yet, is idle between requests, or sends a request slowly. If there is none, the new connection is closed. Default:
+   * seven eighths of the process's file descriptors, but at least 100 remain for other files; no limit if the system
+   * does not report their number.
    */
   readonly maxConnections?: number;
   /**
@@ -160,12 +161,12 @@ export interface ApiServerOptions {
    */
   readonly trustedProxies?: readonly string[];
   /**
-   * The maximum memory, in bytes, of all responses that clients have not read yet. Beyond it, requests get 503 with
-   * Retry-After. The responses to one client address (with IPv6: to one /64 network) may take half of it. Lists in JSON
-   * hardly count, because they are sent from the stored bytes. Default 256 MiB.
+   * The maximum memory, in bytes, of all responses that clients have not read yet. Beyond it, requests for responses of
+   * 64 KiB or more get 503 with Retry-After. The responses to one client address (with IPv6: to one /64 network) may
+   * take half of it. Lists in JSON hardly count, because they are sent from the stored bytes. Default 256 MiB.
    */
   readonly maxAnswerBytes?: number;
-  /** Records each request in a file. Default: requests are not audited. */
+  /** Records requests in a file: all of them, or those that a policy selects. Default: requests are not audited. */
   readonly audit?: AuditOptions;
   /**
    * The origins (`https://<host>:<port>`) of the services that webhooks name, by `<namespace>/<name>`. This server
@@ -186,7 +187,7 @@ export interface ApiServerOptions {
   readonly uuid?: () => string;
 }
 
-/** The options of a server, with their defaults. */
+/** The options of a server. An option that was not given has its default. */
 export type Settings = Required<
   Omit<
     ApiServerOptions,

@@ -21,8 +21,8 @@ import { beginServing, wireServer } from './server-parts.ts';
 import type { Parts } from './server-parts.ts';
 
 /**
- * Starts a server: opens the database, and listens. Rejects when the database cannot be opened, when the server cannot
- * listen, or when there is no certificate; and with a TypeError when a token, domain or host name is invalid. After a
+ * Starts a server: opens the database, and listens. Rejects when the server cannot open the database, cannot use a file
+ * that an option names (such as a certificate), or cannot listen; with a TypeError when an option is invalid. After a
  * failure, nothing stays open.
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
@@ -125,16 +125,16 @@ export class ApiServer {
 
   /**
    * A client for a plugin in this process: labels that it writes need a prefix other than the service's (spec 2.5), and
-   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`. With `permits`, it has only permissions
-   * that `permits` allows and roles grant; otherwise, it has all permissions.
+   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`. With `permits`, it has the permissions
+   * that `permits` allows, and those that roles grant to its user; without `permits`, it has all permissions.
    */
   createPluginClient(name: string, permits?: PluginPermits): PluginClient {
     return this.#parts.clients.ofPlugin(name, permits);
   }
 
   /**
-   * Ends the watches, streams and exports of the selected users, as if they had lost their permissions. Call this for
-   * users who were deleted or disabled.
+   * Ends the watches, streams and exports of the selected users, as if their credentials had become invalid. Call this
+   * for users who were deleted or disabled.
    */
   endSessionsOf(selects: (user: UserInfo) => boolean): void {
     this.#parts.permissions.endOf(selects);
@@ -146,8 +146,9 @@ export class ApiServer {
   }
 
   /**
-   * Resolves when a registered kind is indexed and served. Rejects with IndexBuildError when its indexes cannot be
-   * built: if two objects have the same unique value, the message names the index, the value and the objects.
+   * Resolves when a registered kind is indexed and served. Rejects when the kind is not registered, and with
+   * IndexBuildError when its indexes cannot be built: if two objects have the same unique value, the message names the
+   * index, the value and the objects.
    */
   async whenReady(gvk: GroupVersionKind): Promise<void> {
     await this.#parts.table.whenReady(gvk);
@@ -193,9 +194,10 @@ export class ApiServer {
   }
 
   /**
-   * Refuses new requests (503), ends watches with a bookmark, aborts running exports, backups and re-encryptions, and
-   * resolves when all running requests have their responses. Controllers of this process may still write. Stop them
-   * after this call, and before {@link stop}.
+   * Refuses new requests for objects and to plugins (503), ends watches with a bookmark, aborts running exports,
+   * backups and re-encryptions, and resolves when all connections are closed: each after the response to its running
+   * request, but at most 10 s later. Controllers of this process may still write. Stop them after this call, and before
+   * {@link stop}.
    */
   drain(): Promise<void> {
     this.#drained ??= this.#drain();

@@ -4,7 +4,7 @@ import { addressBlock } from '../http/request/address-block.ts';
 
 interface Connection {
   readonly key: string;
-  /** The socket on which requests arrive. With TLS, this is not the socket that was accepted. */
+  /** The accepted socket. With TLS, from the first request on: the TLS socket, on which requests arrive. */
   socket: Socket;
   /**
    * The response to the last request; undefined before the first request, and again some seconds after the response was
@@ -18,9 +18,15 @@ interface Connection {
    * address.
    */
   readonly address: string;
-  /** True once a request with a valid credential has arrived, and for a connection that has no limit by address. */
+  /**
+   * True for a connection that does not count in `#unknown`: a request with a valid credential has arrived, or the
+   * connection has no limit by address, or it is closed.
+   */
   isKnown: boolean;
-  /** True when the address already has too many connections without a valid credential. */
+  /**
+   * True when the address had too many connections without a valid credential when this connection was accepted, and at
+   * each of its requests so far.
+   */
   isExcess: boolean;
 }
 
@@ -50,19 +56,25 @@ declare module 'node:net' {
   }
 }
 
-/** The maximum number of replaceable connections that one scan keeps. A scan visits and sorts all connections. */
+/**
+ * The maximum number of replaceable connections that one scan keeps. A scan visits all connections, and sorts the
+ * replaceable ones.
+ */
 const foundAtOnce = 64;
 
 /**
  * The connections of a server. Beyond the limit, a new connection replaces the oldest connection that has sent no
- * request. If there is none, it replaces the connection that has been idle for longest since its last request; a part
- * of the next request may have arrived. If there is no idle connection either, it replaces the one whose current
- * request has been arriving for longest. So silent or slow clients do not keep others out. A connection whose request
- * is being handled is never replaced. A request costs one lookup and two assignments in this class. All connections are
- * visited only every few seconds ({@link forgetSent}), and when a new connection arrives while the table is full.
+ * request. If there is none, it replaces the idle connection whose last request is the oldest; a part of the next
+ * request may have arrived. If there is no idle connection either, it replaces the one whose current request has been
+ * arriving for longest. So silent or slow clients do not keep others out. A connection whose request is being handled
+ * is never replaced. If every connection has such a request, the new connection is closed. All connections are visited
+ * only every few seconds ({@link forgetSent}), and when a new connection arrives while the table is full.
  */
 export class ConnectionTable {
-  /** True once the server stops. Then each request is refused, and its connection is closed. */
+  /**
+   * True once the server stops. Then requests that read or write objects, and requests to plugins, get 503, and every
+   * request ends its connection.
+   */
   isStopping = false;
   readonly #limits: ConnectionLimits;
   /**
@@ -98,8 +110,8 @@ export class ConnectionTable {
   }
 
   /**
-   * Called when the headers of a request have arrived. Returns false when the address has too many connections without
-   * a valid credential.
+   * Called when the headers of a request have arrived. Returns false when this connection exceeded the limit of its
+   * address when it was accepted, and the address still exceeds the limit.
    */
   hear(response: ServerResponse): boolean {
     const { socket } = response.req;

@@ -31,8 +31,8 @@ import { WebhookPlaces } from '../webhooks/webhook-places.ts';
 import { WebhookReview } from '../webhooks/webhook-review.ts';
 
 /**
- * Returns the function that counts new objects in quotas. `registry` returns the registry. It is not called before the
- * first write, because the registry itself is created with the returned function.
+ * Returns the function that counts new objects in quotas. `registry` returns the registry. It is a function, because
+ * the registry is created later, with the function that is returned here.
  */
 export function quotaAdmission(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,
@@ -78,7 +78,7 @@ interface ReviewParts {
   readonly metrics: Metrics;
 }
 
-/** Returns the reviewer of writes, which calls admission policies and the configured webhooks. */
+/** Returns the reviewer of writes, which evaluates admission policies and calls the configured webhooks. */
 export function reviews(
   { clock, logger, uuid }: Pick<Settings, 'clock' | 'logger' | 'uuid'>,
   { table, webhooks, authorizer, metrics }: ReviewParts,
@@ -130,8 +130,8 @@ export interface WriteRuleParts {
 }
 
 /**
- * Returns the rules of writes that depend on other objects: the definition and the namespace must exist, and a user may
- * grant only permissions that the user has.
+ * Returns the rules of writes that depend on other objects: the definition and the namespace of a new object must
+ * exist, and a user may grant only permissions that the user has, in roles and in the groups of Users.
  */
 export function writeRules(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,

@@ -22,8 +22,8 @@ export interface Identities {
   /** Authenticates clients by their certificates; undefined when the server has no TLS. */
   readonly certificates: ConnectionAuthenticator | undefined;
   /**
-   * The administrator whose token is in a file; undefined when no file is configured. `open` must be called before the
-   * first request.
+   * The administrator whose token is in a file; undefined when no file is configured, when the options have a token, or
+   * with auth `open`. The method `open` of Administrator must be called before the first request.
    */
   readonly administrator: Administrator | undefined;
   readonly tokens: readonly TokenAuthenticator[];
@@ -41,8 +41,8 @@ export interface IdentityParts {
 }
 
 /**
- * Reads the files of credentials. Rejects with SettingsFileError, which names the file and the line, when a file cannot
- * be used.
+ * Reads the files of credentials. Rejects with SettingsFileError when a file cannot be used. The error names the file
+ * and, for invalid content, the line.
  */
 export async function createIdentities(settings: Settings, parts: IdentityParts): Promise<Identities> {
   const { accountIssuer } = parts;

@@ -27,9 +27,9 @@ export interface ImportDatabaseOptions {
   /** The path of an export file. */
   readonly file: string;
   /**
-   * The path of an encryption configuration, as for the server that will use the database. Its keys encrypt the Secrets
-   * that are in plain text in the export; without such Secrets, no key is needed. Default: the key in `encryption.key`
-   * beside a SQLite database, or else in `./data`.
+   * The path of an encryption configuration, as for the server that will use the database. It encrypts the objects of
+   * its kinds that are in plain text in the export. Default: the file `encryption.key` beside a SQLite database, or
+   * else in `./data`. This file encrypts Secrets, and is needed only if the export has Secrets in plain text.
    */
   readonly encryptionConfig?: string;
   /**
@@ -42,18 +42,21 @@ export interface ImportDatabaseOptions {
    */
   readonly onProgress?: (objects: number, total: number) => void;
   /**
-   * Stops the import after the current piece of the file. The import is then incomplete; a second call completes it.
+   * Aborts the import after the current piece of the file: the call rejects with the reason of the signal. A second
+   * call with the same options completes the import.
    */
   readonly signal?: AbortSignal;
 }
 
 export interface ExportDatabaseOptions {
   /**
-   * True: exports Secrets, and the server's own secrets, in plain text. Default false: exports them as they are stored.
+   * True: exports the encrypted objects (by default, Secrets) and the server's own secrets in plain text. Default
+   * false: exports them as they are stored.
    */
   readonly decrypt?: boolean;
   /**
-   * The path of an encryption configuration. Default: `encryption.key` beside a SQLite database, or else in `./data`.
+   * The path of the encryption configuration with the keys for {@link decrypt}. Default: `encryption.key` beside a
+   * SQLite database, or else in `./data`.
    */
   readonly encryptionConfig?: string;
 }
@@ -87,9 +90,9 @@ export async function* exportDatabase(
 /**
  * Imports an export into an empty database. Checks the whole file before it changes anything; then writes the objects,
  * reads them back and compares them. Returns the manifest of the file, with the number of objects that the database
- * then has. An interrupted call must be repeated: until a call succeeds, no server can use the database. Rejects with
- * ExportFileError, with StoreError (`refused`: not empty, `locked`: in use), with RangeError for an invalid URL, and
- * with EncryptionConfigError for keys that cannot be used.
+ * then has. Once the call has begun to write, no server can use the database until a call with the same options
+ * succeeds. Rejects with ExportFileError, with StoreError (`refused`: not empty, `locked`: in use), with RangeError for
+ * an invalid URL, and with EncryptionConfigError for keys that cannot be used.
  */
 export async function importDatabase(options: ImportDatabaseOptions): Promise<ExportManifest & ExportSummary> {
   const { database, encryptionConfig } = options;

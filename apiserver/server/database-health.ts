@@ -67,7 +67,8 @@ export class DatabaseHealth implements HealthCheck {
 }
 
 /**
- * The upper bounds of the histogram, in seconds. An fsync takes from a tenth of a millisecond to tens of milliseconds.
+ * The upper bounds of the buckets for the durations of commits, in seconds. An fsync takes from a tenth of a
+ * millisecond to tens of milliseconds.
  */
 const commitBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 

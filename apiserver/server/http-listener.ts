@@ -20,9 +20,9 @@ import { RequestTurns } from './request-turns.ts';
 import { StalledReaders } from './stalled-readers.ts';
 
 /**
- * The time for which a connection may be idle between requests. As in Kubernetes, it is longer than the time for which
- * clients and proxies keep connections. The server must not close a connection first, because a request may be on its
- * way. With Node's default of 5 s, a polling client could get a reset of the connection.
+ * The time for which a connection may be idle between requests. It is 90 s, as in kube-apiserver, so that clients and
+ * proxies usually close idle connections first. When the server closes a connection first, a request may be on its way.
+ * With Node's default of 5 s, a polling client could get a reset of the connection.
  */
 const keepAliveTimeoutMs = 90_000;
 
@@ -160,7 +160,10 @@ export class HttpListener {
     this.#tls.setSecureContext({ ...secureOptions, key, cert, ...clientOptions(clientAuthorities) });
   }
 
-  /** Makes the listener respond to each later request with 503, and close its connection. */
+  /**
+   * Makes each later request end its connection. Requests that read or write objects, and requests to plugins, get 503;
+   * `/readyz` reports the shutdown.
+   */
   refuse(): void {
     this.#connections.isStopping = true;
   }

@@ -9,8 +9,8 @@ export interface PlainHttpRefusal {
   /** A complete HTTP response. */
   readonly refusal: string;
   /**
-   * The time within which a connection must start TLS. A client that has sent plain HTTP has the same time to read the
-   * response and to close the connection.
+   * The time after which a connection that has not started TLS is closed. Within this time, a client that has sent
+   * plain HTTP must also have read the response and closed the connection.
    */
   readonly timeoutMs: number;
   readonly clock: Clock;

@@ -64,7 +64,7 @@ export class RequestTurns {
     if (before > maxBytesOfConnection && after <= maxBytesOfConnection) socket.resume();
   }
 
-  /** Adds two listeners to a connection, however many requests are queued on it. */
+  /** Adds the two listeners of a connection. It is called once for a connection, not for each request. */
   #follow(socket: Socket): void {
     // Node resumes reading after each request and each response, so the connection is paused again.
     socket.on('resume', () => {

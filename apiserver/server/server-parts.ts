@@ -118,7 +118,7 @@ export interface Parts {
   readonly access: Access;
   /** The log of requests; undefined when requests are not audited. */
   readonly audit: AuditTrail | undefined;
-  /** The checks, pages and files that are added while the server runs. */
+  /** The checks of `/readyz`, the debug pages and the static files. More of them can be added while the server runs. */
   readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
 }
 
@@ -201,7 +201,8 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
 }
 
 /**
- * The name of the program in kept index values. Values of another version of this package or of Node.js are not used.
+ * The name of the program in stored index values and snapshots. Those of another version of this package or of Node.js
+ * are not used.
  */
 const program = `homeostat ${homeostatVersion}, node ${process.version}`;
 
@@ -286,7 +287,7 @@ type Controllers = Pick<
   'collector' | 'namespaces' | 'events' | 'runs' | 'definitions' | 'roles' | 'quotas' | 'policies'
 >;
 
-/** Creates the parts that change stored objects by themselves. */
+/** Creates the controllers, which change stored objects without a request. */
 function createControllers(
   settings: Settings,
   parts: Pick<OpenedStorage, 'log' | 'revisions' | 'vault'> &

@@ -3,8 +3,8 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 
 /**
  * The minimum number of bytes that a client must read within {@link withinMs} while more bytes wait for it. Otherwise
- * its connection is closed. The limit is 9 KiB/s, which is slower than any usable link. Without it, a client that reads
- * a byte a minute would keep its response in memory for years.
+ * its connection is closed. The limit is about 8.5 KiB/s. Without it, a client that reads a byte a minute would keep
+ * its response in memory for years.
  */
 const leastBytes = 512 * 1024;
 const withinMs = 60_000;

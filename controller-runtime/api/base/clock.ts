@@ -1,6 +1,6 @@
 /** A timer from {@link Clock.setTimeout}. {@link Clock.clearTimeout} cancels it. */
 export interface Timer {
-  /** Lets the process end although the timer is still pending. With fake clocks, it has no effect. */
+  /** Lets the process end although the timer is still pending. The timers of fake clocks do not have this method. */
   unref?(): unknown;
 }
 

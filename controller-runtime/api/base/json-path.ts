@@ -38,7 +38,10 @@ const compared =
 export class JsonPath {
   readonly #steps: readonly Step[];
 
-  /** Parses the text. @throws RangeError with a message that says what is wrong in the text, and at which character */
+  /**
+   * Parses the text. @throws RangeError with a message that says what is wrong, or from which character on the text
+   * cannot be read
+   */
   constructor(text: string) {
     if (!text.startsWith('.')) throw new RangeError('must start with a dot, such as .spec.name');
     if (text.length > maxPathLength) throw new RangeError(`must have at most ${maxPathLength} characters`);

@@ -29,9 +29,8 @@ interface Node<K, V> {
 }
 
 /**
- * A map with limits: when it is full, it drops the least recently used entries. All methods except `clear` take
- * constant time for each entry that they read or change. Memory is needed only for the existing entries, not for
- * `maxEntries`.
+ * A map with limits: when it is full, it drops the least recently used entries. Each method takes constant time for
+ * each entry that it reads, changes or drops. Memory is needed only for the existing entries, not for `maxEntries`.
  */
 export class LruCache<K, V> {
   readonly #nodes = new Map<K, Node<K, V>>();

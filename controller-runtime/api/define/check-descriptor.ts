@@ -68,7 +68,7 @@ const attributeRules: readonly (readonly [attribute: keyof ModelDescriptor, rule
 ];
 
 /**
- * Checks every registration rule that concerns a single model.
+ * Checks every registration rule that concerns a single model, also for each of its versions.
  * @throws ModelError with the first attribute and rule that fail.
  */
 export function checkDescriptor(descriptor: ModelDescriptor, rules: DescriptorRules): void {

@@ -1,8 +1,8 @@
 import type { ModelDescriptor, ModelVersion } from '../model/model.ts';
 
 /**
- * The maximum number of versions of a kind. A larger number must be a mistake: even the oldest kinds of Kubernetes have
- * had only five.
+ * The maximum number of versions of a kind. A larger number must be a mistake: the kinds of Kubernetes have had fewer
+ * than ten.
  */
 const maxVersions = 64;
 

@@ -67,7 +67,10 @@ export class ApiError extends Error {
   }
 }
 
-/** The reason that belongs to an HTTP status code; InternalError for a code without a reason. */
+/**
+ * Returns the first reason in {@link statusCodes} with an HTTP status code, such as AlreadyExists for 409;
+ * InternalError for a code without a reason.
+ */
 export function reasonOfCode(code: number): StatusReason {
   const [reason = ''] = Object.entries(statusCodes).find(([, candidate]) => candidate === code) ?? [];
   return isKnownReason(reason) ? reason : 'InternalError';

@@ -5,7 +5,8 @@
 export const statusCodes = {
   /**
    * The server cannot read the request: its body, a parameter, a header or a selector is malformed, or a list selects
-   * or sorts by a field without an index. Cure: correct what the message names; declare an index for the field.
+   * or sorts by a field without an index; or a webhook refuses the write without a code. Cure: correct what the message
+   * names; declare an index for the field.
    */
   BadRequest: 400,
   /**
@@ -14,9 +15,10 @@ export const statusCodes = {
    */
   Unauthorized: 401,
   /**
-   * No rule allows the user to send the request; or a quota is used up; or the namespace is being deleted; or the Host
-   * of the request is unknown; or a page of another site has sent it. Cure: grant the permission, or do what the
-   * message says; for an unknown Host, start the server with `--host-name`.
+   * No rule allows the user to send the request; or a hook, a webhook or an admission policy refuses the write; or a
+   * quota is used up; or the namespace is being deleted; or the Host of the request is unknown; or a page of another
+   * site has sent a write. Cure: grant the permission, or do what the message says; for an unknown Host, start the
+   * server with `--host-name`.
    */
   Forbidden: 403,
   /**
@@ -24,7 +26,10 @@ export const statusCodes = {
    * api-resources` lists the kinds.
    */
   NotFound: 404,
-  /** The path exists, but does not support the method. Cure: use a method that the header Allow lists. */
+  /**
+   * The path exists, but does not support the method; or the definition of the kind is being deleted, so no objects can
+   * be created. Cure: use a method that the header Allow lists.
+   */
   MethodNotAllowed: 405,
   /**
    * The server cannot respond in a media type of the header Accept. Cure: accept a media type that the message lists.
@@ -57,8 +62,8 @@ export const statusCodes = {
    */
   UnsupportedMediaType: 415,
   /**
-   * The object breaks its schema, a rule or a unique index; or a hook of a plugin refuses the object; or a patch cannot
-   * be applied. Cure: correct each field that the causes name.
+   * The object breaks its schema, a rule or a unique index; or a hook of a plugin, a webhook or an admission policy
+   * refuses the object; or a patch cannot be applied. Cure: correct each field that the causes name.
    */
   Invalid: 422,
   /**
@@ -75,20 +80,21 @@ export const statusCodes = {
   InternalError: 500,
   /**
    * The server cannot serve the request now: it starts or stops, it is still indexing the kind, the plugin or the
-   * definition of the kind is not there yet, or the database accepts no writes. The server has stored nothing. A client
-   * reports a lost connection with this reason, too; then a write may be stored. Cure: retry after the time of the
-   * header Retry-After; `/readyz?verbose` shows the reason.
+   * definition of the kind is not there yet, the database cannot be read or written, responses that clients have not
+   * read take too much memory, or a write cannot be audited. The server has stored nothing, but an endpoint of a plugin
+   * that was stopped may have stored objects. A client reports a lost connection with this reason, too; then a write
+   * may be stored. Cure: retry after the time of the header Retry-After; `/readyz?verbose` shows the reason.
    */
   ServiceUnavailable: 503,
   /**
    * A time limit has passed: the database has not confirmed a write, a hook or an endpoint has not returned, the server
-   * has not reached a requested revision, or the client has received no response. Cure: read the object before you
-   * repeat a write, because the write may be stored.
+   * has not reached a requested revision, the request has not arrived completely (code 408), or the client has received
+   * no response. Cure: read the object before you repeat a write, because the write may be stored.
    */
   Timeout: 504,
   /**
-   * The memory of the server is full, so it refuses creations and updates that make an object larger. Cure: delete
-   * objects, or give the server more memory.
+   * The memory of the server is full, so it refuses creations and updates that make an object larger; or the disk has
+   * no space for a backup. Cure: delete objects, or give the server more memory or disk space.
    */
   InsufficientStorage: 507,
 } as const;
@@ -145,7 +151,9 @@ export interface FieldCause {
   readonly field?: string;
 }
 
-/** The response to every request that failed, and to deletions after which no object is left. */
+/**
+ * The response to every request that failed, and to some that succeeded, such as a deletion that removed the object.
+ */
 export interface Status {
   readonly kind: 'Status';
   readonly apiVersion: 'v1';
