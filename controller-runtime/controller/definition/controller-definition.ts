@@ -70,9 +70,9 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly retryLimit?: number;
   /**
    * The updates of the controller's own kind that cause runs: those for which all predicates are true. Default: changes
-   * of the spec, labels and annotations (except those of a schedule), and changes of the status or finalizers by
-   * another client. Additions, resyncs, deletions, the start of a deletion and a user's request for a run always cause
-   * runs.
+   * of the spec, labels, annotations and finalizers, and of a status that another client wrote. The controller's writes
+   * of the finalizer for `cleanup` and of a schedule's annotations cause no runs. Additions, resyncs, deletions, the
+   * start of a deletion and a user's request for a run always cause runs.
    */
   readonly predicates?: readonly Predicate<T>[];
   /**
