@@ -142,8 +142,8 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   }
 
   /**
-   * Calls the handler for an update. If the previous state of the object cannot be read, the handler has never received
-   * the object, so the update is delivered as an addition.
+   * Calls the handler for an update. If the previous state of the object cannot be read, the handler has not received
+   * that state, so the update is delivered as an addition.
    */
   #update(event: Extract<HandlerEvent<T>, { readonly kind: 'update' }>): void {
     const { object } = event;

@@ -5,8 +5,8 @@ import type { KeyedObject } from './handler-event.ts';
 const putPerTurn = 200;
 
 /**
- * The time after which the filling pauses until the next turn of the event loop. Reading an object takes 25 µs; reading
- * a large object takes many steps of a millisecond each.
+ * The time after which the filling pauses until the next turn of the event loop. Reading an object of the usual size
+ * takes 25 µs; reading a large object takes many steps of a millisecond each.
  */
 const msPerTurn = 1;
 

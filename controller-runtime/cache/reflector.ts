@@ -39,8 +39,9 @@ export interface ReflectorParts<T extends ApiObject> {
 
 /**
  * Follows a kind: it lists the objects, and then watches from the list's revision. After a watch ends or fails, the
- * next watch starts at the last revision. Only 410 Expired causes a new list, which starts at once. Failures are
- * retried without limit. The delay is 400 to 800 ms at first, and doubles with each failure, up to 15 to 30 s.
+ * next watch starts at the last revision. Only 410 Expired causes a new list: at once, or after a delay if no event has
+ * arrived since the previous 410. Failures are retried without limit. The delay is 400 to 800 ms at first, and doubles
+ * with each failure, up to 15 to 30 s.
  */
 export class Reflector<T extends ApiObject> {
   readonly #parts: ReflectorParts<T>;

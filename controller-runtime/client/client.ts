@@ -71,13 +71,13 @@ export interface WatchOptions extends NamespaceOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   /**
-   * The watch delivers changes after this revision. When absent, the watch first delivers the existing objects as
-   * ADDED.
+   * The watch delivers the changes after this revision. When it is absent or `0`, the watch first delivers the existing
+   * objects as ADDED, unless `sendInitialEvents` is false.
    */
   readonly resourceVersion?: string;
   readonly allowBookmarks?: boolean;
   /**
-   * True for a watch that first delivers the existing objects. A bookmark with the annotation
+   * True for a watch that first delivers the existing objects. With `allowBookmarks`, a bookmark with the annotation
    * `k8s.io/initial-events-end` follows the last of these objects.
    */
   readonly sendInitialEvents?: boolean;
@@ -139,8 +139,8 @@ export interface Client {
   list<T extends ApiObject>(model: Model<T>, options?: ListOptions): Promise<ObjectList<T>>;
   create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options?: WriteOptions): Promise<T>;
   /**
-   * Replaces the object. A metadata.resourceVersion (or version) in it is a precondition. Rejects with NotFound when
-   * the object does not exist.
+   * Replaces the object. A uid, resourceVersion or version in its metadata is a precondition. Rejects with NotFound
+   * when the object does not exist.
    */
   update<T extends ApiObject>(object: T, options?: WriteOptions): Promise<T>;
   /** Replaces only the status. If the object has a uid or a resourceVersion, these are preconditions. */
@@ -160,7 +160,8 @@ export interface Client {
   delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined>;
   /**
    * Creates the object, or merges `desired` into it (RFC 7396); writes nothing when the object already has these
-   * values. It tries again after a conflict, and when another client has created the object first.
+   * values. After a conflict, or when another client has created the object first, the call tries again, up to seven
+   * times.
    */
   ensure<T extends ApiObject>(
     model: Model<T>,

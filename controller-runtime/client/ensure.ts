@@ -12,9 +12,9 @@ export interface EnsureRequest<T extends ApiObject> {
 }
 
 /**
- * Implements {@link Client.ensure} for every client with the client's other verbs. When another client writes the
- * object between the read and the write, it tries again; after eight such attempts, it rejects with the last error. A
- * `version` or `resourceVersion` in `desired` is ignored.
+ * Implements {@link Client.ensure} with `get`, `create` and `update` of any client. When another client writes the
+ * object between the read and the write, the function tries again; after eight such attempts, it rejects with the last
+ * error. A `version` or `resourceVersion` in `desired` is ignored.
  */
 export async function ensureObject<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,
@@ -31,8 +31,8 @@ export async function ensureObject<T extends ApiObject>(
 }
 
 /**
- * Returns the desired fields as JSON, without undefined members, because a patch with such a member would set the
- * field.
+ * Returns the desired fields as JSON, without undefined members, because `applyMergePatch` would replace the value of
+ * such a field by undefined.
  */
 function patchOf(desired: { readonly metadata?: object }): object {
   const json = toJson(desired);

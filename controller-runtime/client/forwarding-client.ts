@@ -103,8 +103,8 @@ export abstract class ForwardingClient implements Client {
   }
 
   /**
-   * Called for every `get` and `list`. `send` makes the same call of the other client, with the options that `send` is
-   * called with: `options`, or others.
+   * Called for every `get` and `list`. `send` calls the same verb of the other client, with the options that are passed
+   * to `send`. A subclass may pass other options than `options`.
    */
   protected read<O extends NamespaceOptions | undefined, R>(
     _call: ReadCall,
@@ -115,8 +115,8 @@ export abstract class ForwardingClient implements Client {
   }
 
   /**
-   * Called for every write. `send` makes the same call of the other client, with the options that `send` is called
-   * with: `options`, or others.
+   * Called for every write. `send` calls the same verb of the other client, with the options that are passed to `send`.
+   * A subclass may pass other options than `options`.
    */
   protected write<O extends AnyWriteOptions | undefined, R extends ApiObject | undefined>(
     _call: WriteCall,

@@ -33,7 +33,7 @@ export interface InformerOptions<T extends ApiObject = ApiObject> {
  * The objects are frozen, and all handlers receive the same objects.
  */
 export interface InformerHandler<T extends ApiObject> {
-  /** `initial` is true when the object existed before the handler was added. */
+  /** `initial` is true for the existing objects, which a new handler receives first. */
   onAdd?(object: T, info: { readonly initial: boolean }): void;
   /** Called when an object has changed. With equal resourceVersions, nothing has changed: the call is a resync. */
   onUpdate?(previous: T, object: T): void;
@@ -53,16 +53,16 @@ export interface HandlerOptions {
 }
 
 export interface HandlerRegistration {
-  /** True once every object of the initial list has been delivered to this handler. */
+  /** True once this handler has received all existing objects, with `initial` true. */
   hasSynced(): boolean;
-  /** True when no event waits for this handler. */
+  /** True when no event waits for this handler, and no call of it is under way. */
   isIdle(): boolean;
   remove(): void;
 }
 
 /**
- * A cache of the objects of one kind, or of some of them, that follows the server. The cache is empty before `run` is
- * called, and after the run has ended.
+ * A cache of the objects of one kind, or of some of them, that follows the server. The cache is empty until it has
+ * synced, and again after the run has ended.
  */
 export interface Informer<T extends ApiObject> {
   /** Returns an object from the cache; undefined when the cache does not have it. */

@@ -87,7 +87,10 @@ export class Controller {
   #following: AbortController | undefined;
   /** Aborts when the first shard opens. Before that, events need not be delivered. */
   readonly #opened = new AbortController();
-  /** True once events are delivered. A shard that is opened later has missed the events of the existing objects. */
+  /**
+   * True once the delivery of events has begun. A shard that is opened later has missed the events of the existing
+   * objects.
+   */
   #hasBegun = false;
   #isWorking = false;
   readonly #filling = new Set<Promise<void>>();
@@ -155,7 +158,7 @@ export class Controller {
     }
   }
 
-  /** Starts to reconcile the keys of a shard, first those of all existing objects. */
+  /** Starts to reconcile the keys of a shard, including those of all existing objects. */
   open(index: number, { client, leader, mayWrite }: HeldShard): void {
     const { follow, shards = 1 } = this.#parts;
     const place = { shard: { index, of: shards }, leader, mayWrite };

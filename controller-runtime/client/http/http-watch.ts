@@ -24,7 +24,7 @@ const shortConnectionMs = 1000;
 
 export interface HttpWatchSource<T extends ApiObject> {
   readonly transport: HttpTransport;
-  /** The path of the list. */
+  /** The path of the collection, which is listed and watched. */
   readonly path: string;
   /** The media type in which events are requested. Default: that of the transport. */
   readonly accept?: string;
@@ -119,7 +119,10 @@ class HttpWatch<T extends ApiObject> {
     if (this.#options.sendInitialEvents === true && allowBookmarks === true) yield this.#initialEventsEnd();
   }
 
-  /** Repeats the list until it succeeds. Returns undefined when the watch is stopped before that. */
+  /**
+   * Lists, and tries again after each transient failure. Rejects with any other error. Returns undefined when the watch
+   * is stopped before the list succeeds.
+   */
   async #list(): Promise<Listed<T> | undefined> {
     while (!this.#stop.signal.aborted) {
       try {

@@ -100,7 +100,10 @@ function certificateOf(file: KubeconfigFile, user: Fields): Pick<KubeconfigAcces
   return { cert, key };
 }
 
-/** Reads the fields of a kubeconfig file. Its errors contain the path of the file and the name of the wrong field. */
+/**
+ * Reads the fields of a kubeconfig file. An error about a wrong field contains the path of the file and the name of the
+ * field.
+ */
 class KubeconfigFile {
   readonly root: Fields;
   readonly #path: string;
@@ -127,7 +130,10 @@ class KubeconfigFile {
     return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
   }
 
-  /** Returns the content of another file, whose path is relative to the kubeconfig file. */
+  /**
+   * Returns the content of the file whose path is in a field; undefined when the field is absent. A relative path
+   * starts at the folder of the kubeconfig file.
+   */
   content(fields: Fields, field: string): string | undefined {
     const value = this.text(fields, field);
     return value === undefined ? undefined : readFileSync(resolve(dirname(this.#path), value), 'utf8');

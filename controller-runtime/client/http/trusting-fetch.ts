@@ -53,7 +53,7 @@ function readCertificate(name: string, pem: string): X509Certificate {
 }
 
 /**
- * Checks that there are both a certificate and a key, or neither. With only one of the two, the connection would be
+ * Checks that there are both a certificate and its key, or neither. With only one of the two, the connection would be
  * anonymous, or would fail with a message that does not name the missing one.
  */
 function checkPair(cert: string | undefined, key: string | undefined): void {

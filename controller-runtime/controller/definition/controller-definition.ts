@@ -70,8 +70,9 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly retryLimit?: number;
   /**
    * The updates of the controller's own kind that cause runs: those for which all predicates are true. Default: changes
-   * of the spec, labels, annotations and finalizers, and of a status that another client wrote. Additions, resyncs and
-   * deletions always cause runs.
+   * of the spec, labels, annotations and finalizers, and of a status that another client wrote. The controller's writes
+   * of the finalizer for `cleanup` and of a schedule's annotations cause no runs. Additions, resyncs, deletions, the
+   * start of a deletion and a user's request for a run always cause runs.
    */
   readonly predicates?: readonly Predicate<T>[];
   /**
@@ -82,9 +83,9 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly reconcile: ReconcileFunction<T> | Reconciler;
   /**
    * The function that is called in place of `reconcile` when the object is being deleted. With `cleanup`, each object
-   * gets the finalizer `<group>/<name>` before its first reconcile. The finalizer is removed when `cleanup` succeeds
-   * without a request for another run. `cleanup` may be called again after it succeeded. `cleanup` cannot be used
-   * together with the class form.
+   * gets the finalizer `<group>/<name>` (`<name>` for a kind of the core group) before its first reconcile. The
+   * finalizer is removed when `cleanup` succeeds without a request for another run. `cleanup` may be called again after
+   * it succeeded. `cleanup` cannot be used together with the class form.
    */
   readonly cleanup?: ReconcileFunction<T>;
 }
@@ -115,7 +116,8 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
 }
 
 /**
- * Declares a controller of a kind. Throws TypeError or RangeError for an invalid option; the error names the option.
+ * Declares a controller of a kind. Throws TypeError or RangeError for an invalid option; the error names the option or
+ * the invalid value.
  */
 export function controller<T extends ApiObject>(
   model: Model<T>,

@@ -11,8 +11,8 @@ export interface ScheduleOptions {
   /** The IANA name of the time zone, such as `Europe/Berlin`. Default `UTC`. */
   readonly timeZone?: string;
   /**
-   * The treatment of slots that pass while the controller is down, or while a run of the object is under way: `skip`
-   * runs none of these slots, `last` only the latest, and `all` each of them in order, but at most the last 100.
+   * The treatment of slots that pass while the controller is down, or while the run of an earlier slot is under way:
+   * `skip` runs none of these slots, `last` only the latest, and `all` each of them in order, but at most the last 100.
    * Default `last`.
    */
   readonly missed?: 'skip' | 'last' | 'all';

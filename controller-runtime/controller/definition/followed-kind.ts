@@ -39,7 +39,8 @@ export interface MapContext {
  * A function that returns keys of the controller's own kind: those of the objects to reconcile because another object
  * has changed. For an update, it is called twice: with the state before, and with the state after. When it throws, or
  * takes longer than the controller's `timeoutMs`, it is called again after the controller's `backoff`, until it
- * succeeds; at most `concurrency` mappings run at once. It may be called several times for one state.
+ * succeeds. When 10,000 other objects wait for such a retry, the event is dropped, and an error is logged. At most
+ * `concurrency` mappings run at once. The function may be called several times for one state.
  */
 export type MapFunction<T extends ApiObject = ApiObject> = {
   map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;
@@ -85,8 +86,8 @@ export interface WatchSource extends FollowedKind {
 
 /**
  * Makes an item of `watches`: each change of an object of another kind enqueues the keys that `map` returns.
- * @throws TypeError for an unknown option, RangeError for an index that the model does not declare, ApiError BadRequest
- * for an invalid selector.
+ * @throws TypeError for an unknown option or a predicate that is not a function, RangeError for an index that the model
+ * does not declare, ApiError BadRequest for an invalid selector.
  */
 export function on<T extends ApiObject>(
   model: Model<T>,

@@ -34,8 +34,8 @@ export function source(name: string, keys: KeySource['keys']): KeySource {
 }
 
 /**
- * Makes a source from a function that returns keys. The function is called at once, and again each time the interval
- * has passed since its last result. Throws RangeError when the interval is not a duration above 0.
+ * Makes a source from a function that returns keys. The function is called when the controller starts, and again each
+ * time the interval has passed since its last result. Throws RangeError when the interval is not a duration above 0.
  */
 export function poll(
   name: string,

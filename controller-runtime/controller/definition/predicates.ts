@@ -9,8 +9,8 @@ export type ObjectChange<T extends ApiObject = ApiObject> =
   | { readonly type: 'MODIFIED'; readonly object: T; readonly previous: T };
 
 /**
- * A function that returns true for a change that should cause a run. The predicates of this module are true for all
- * additions and deletions.
+ * A function that returns true for a change that should cause a run. The predicates of this module that compare fields
+ * are true for all additions and deletions.
  */
 export type Predicate<T extends ApiObject = ApiObject> = { matches(change: ObjectChange<T>): boolean }['matches'];
 
