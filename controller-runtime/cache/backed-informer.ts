@@ -25,7 +25,7 @@ import { createShape } from './object-shape.ts';
 import type { ObjectShape } from './object-shape.ts';
 import { SharedRun } from './shared-run.ts';
 
-/** The maximum number of namespaces that an informer follows. Each namespace needs a connection of its own. */
+/** The maximum number of namespaces that an informer follows. Each namespace needs a watch of its own. */
 const maxNamespaces = 100;
 
 /**
@@ -59,8 +59,8 @@ export interface InformerBacking<T extends ApiObject> {
    */
   objectSteps(): Iterable<KeyedObject<T> | undefined>;
   /**
-   * Receives the changes from the server until the signal aborts. The promise must not reject. The method may be called
-   * again after that; the backing keeps its objects between two calls.
+   * Receives the changes from the server until the signal aborts. The promise must not reject. Once it has resolved,
+   * the method may be called again; the backing keeps its objects between two calls.
    */
   follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void>;
 }
@@ -87,8 +87,8 @@ interface Opening<T extends ApiObject> {
 const drainLimitMs = 10_000;
 
 /**
- * The informer over a backing: it manages the handlers, the indexes and the runs. The constructor throws BadRequest for
- * an invalid selection.
+ * Makes an informer over a backing. The informer manages the handlers, the indexes and the runs. @throws ApiError
+ * BadRequest for an invalid selection.
  */
 export function createBackedInformer<T extends ApiObject>(options: BackedInformerOptions<T>): Informer<T> {
   checkSelection(options.model, options.selection);
@@ -157,8 +157,8 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   }
 
   /**
-   * Returns the objects that an index has under a value. If the indexes are still being filled, the call fills them
-   * completely before it returns.
+   * Returns the objects that an index has under a value. If the informer is open and its indexes are still being
+   * filled, the call fills them completely before it returns.
    */
   byIndex(name: string, value: string): readonly T[] {
     this.#refilling?.putAll();

@@ -7,7 +7,7 @@ import { unknownKeyOf } from '../base/unknown-key.ts';
  * apply to it, and it comes last in a sort.
  */
 export interface IndexAttribute<T extends ApiObject = ApiObject> {
-  /** True when an object may have several values. False for simpleAttribute, and for paths to scalars. */
+  /** True when an object may have several values. False for simpleAttribute, and for paths through no array. */
   readonly multiValued: boolean;
   /**
    * Returns the values of an object. Throws the error of the author's function, and TypeError when a value is not a
@@ -21,9 +21,10 @@ export interface IndexAttribute<T extends ApiObject = ApiObject> {
   encode?(literal: string): string;
   /**
    * A text that identifies the function: attributes with the same definition return the same values for the same
-   * object, in every process. The server stores the values of an index that has a definition in its database; it
-   * computes all other values at each start. Indexes by path have a definition. An author who sets a definition has to
-   * change it whenever the function returns other values. Default: none.
+   * object, in every process. If all indexes of a kind have a definition, a server on SQLite stores their values for
+   * its next start. Otherwise, each start computes all values of the kind. An index by path has a definition, except
+   * one by the path metadata.resourceVersion. An author who sets a definition has to change it whenever the function
+   * returns other values. Default: none.
    */
   readonly definition?: string | undefined;
 }

@@ -16,8 +16,9 @@ export interface PrinterColumn {
   /** The heading. */
   readonly name: string;
   /**
-   * The cell stays empty when the object has no value; `string` shows numbers and JSON as text, and `date` shows the
-   * time that has passed since the value.
+   * The type of the value. `string` also shows values of all other types, as JSON. `date` shows the time that has
+   * passed since the value, a time in RFC 3339. The cell is empty when the object has no value, or a value of another
+   * type.
    */
   readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'date';
   /**
@@ -33,15 +34,15 @@ export interface PrinterColumn {
 }
 
 /**
- * The paths of the fields with the numbers of replicas, which `/<name>/scale` shows and sets. A path is fields joined
- * by dots.
+ * The paths of the fields that `/<name>/scale` shows: the desired number of replicas, which a write of `/<name>/scale`
+ * sets; the present number; and the label selector. A path is the names of fields, each with a dot before it.
  */
 export interface ScaleSubresource {
   /** A path below `.spec`, such as `.spec.replicas`. */
   readonly specReplicasPath: string;
   /** A path below `.status`, such as `.status.replicas`. */
   readonly statusReplicasPath: string;
-  /** The path of the label selector of the replicas, a text below `.spec` or `.status`. Default: none. */
+  /** The path of the label selector of the replicas: a string below `.spec` or `.status`. Default: none. */
   readonly labelSelectorPath?: string;
 }
 
@@ -78,7 +79,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly components: Readonly<Record<string, JsonSchema>>;
   /** Indexes that the author declared, without the four that every model has. */
   readonly indexes: readonly IndexSpec<T>[];
-  /** The validation function of the model. The server calls it after it has checked the schema. */
+  /** The validation function of the model. The server calls it for objects that are valid under the schema. */
   readonly validate?: ModelValidation<T>;
   /** False when objects may be stored in this version, but are not served in it. Default true. */
   readonly served?: boolean;
@@ -103,11 +104,11 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
 export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & Partial<ApiObject>;
 
 /**
- * The two functions that convert objects of one version to the stored version (`S`), and back. Declare both or neither;
- * without them, a conversion changes only apiVersion. Each function receives a deeply frozen object and returns its
- * result synchronously. The server copies the result, sets the defaults of its schema, and removes fields that the
- * schema does not know. When a function throws, a write is refused (422) and a read fails (500), with the message of
- * the error.
+ * The two functions that convert objects of one version to the stored version (`S`), and back. Declare both, or neither
+ * if the versions have the same fields. Each function receives a deeply frozen object and returns its result
+ * synchronously. The server copies the result, sets the defaults of the target version's schema, and removes fields
+ * that this schema does not know; it does the same if there are no functions. When a function throws, a write is
+ * refused (422) and a read fails (500), with the message of the error.
  */
 export interface Conversion<S extends ApiObject, V extends ApiObject> {
   toStorage?(this: void, object: V): Converted<S>;

@@ -20,9 +20,10 @@ export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
 /**
  * Returns a list in which the new condition replaces the condition of the same type; if the list has no condition of
- * this type, the new one is added at the end. lastTransitionTime becomes `now` (RFC 3339) only when the status differs,
- * so that setting an equal condition again changes nothing. If the new condition has no observedGeneration, the old
- * value is kept. The given list is not changed; undefined counts as an empty list.
+ * this type, the new one is added at the end. lastTransitionTime becomes `now` (RFC 3339) when the condition is added
+ * or its status differs. Otherwise it stays, so that setting an equal condition again changes nothing. If the new
+ * condition has no observedGeneration, the old value is kept. The given list is not changed; undefined counts as an
+ * empty list.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,

@@ -53,10 +53,10 @@ export const metadataFieldNames: ReadonlySet<string> = new Set(Object.keys(metad
 export const ownerReferenceFieldNames: ReadonlySet<string> = new Set(Object.keys(ownerReferenceShapes));
 
 /**
- * Returns the violations for wrong JSON types inside an object's metadata, at most 100. The entries of managedFields
- * are not checked. The code that reads requests refuses such metadata with 400, because later checks assume the right
- * types. Unknown fields are ignored. A known field that is null counts as absent, because Kubernetes' clients send
- * `creationTimestamp: null`.
+ * Returns the violations for wrong JSON types inside an object's metadata, at most 100. The code that reads requests
+ * refuses metadata with wrong types (400), because later checks assume the right types. An entry of managedFields must
+ * be an object; its fields are not checked. Unknown fields are ignored. A known field that is null counts as absent,
+ * because Kubernetes' clients send `creationTimestamp: null`.
  */
 export function metadataShapeErrors(metadata: unknown): FieldCause[] {
   return metadataShape.fits(metadata) ? [] : takeCauses(metadataShape.explain(metadata, 'metadata'));

@@ -37,8 +37,8 @@ export interface ManagedFieldsEntry {
 }
 
 /**
- * Metadata of a stored object (spec 2.3). The server sets some of the fields; values that a client sends for them are
- * replaced.
+ * Metadata of a stored object (spec 2.3). The server sets some of the fields itself, and does not store the values that
+ * a client sends for them, except managedFields.
  */
 export interface ObjectMeta {
   /**
@@ -69,8 +69,8 @@ export interface ObjectMeta {
   /** Set by the server: the time of the creation in UTC (RFC 3339), in whole seconds. */
   readonly creationTimestamp: string;
   /**
-   * Set by the server, only once: the time of the first request to delete the object, if the object had finalizers
-   * then. The object can be read until its last finalizer is removed.
+   * Set by the server, only once: the time of the first request to delete the object, if this request did not remove
+   * the object. The object can be read until its last finalizer is removed.
    */
   readonly deletionTimestamp?: string;
   readonly deletionGracePeriodSeconds?: number;

@@ -25,7 +25,7 @@ export function formatPreconditions(preconditions: Preconditions): string {
     .join('&');
 }
 
-/** Parses a text that formatPreconditions returned; returns undefined for any other text. */
+/** Parses the text of {@link formatPreconditions}; returns undefined for the empty text and for a malformed one. */
 export function parsePreconditions(text: string): Preconditions | undefined {
   const found = new Map<string, string>();
   for (const part of text.split('&')) {

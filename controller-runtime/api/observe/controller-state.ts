@@ -12,8 +12,8 @@ export interface ControllerKey {
    */
   readonly state: 'processing' | 'parked' | 'delayed' | 'ready' | 'paused';
   /**
-   * The number of consecutive runs that ended with a failure, a requeue or a conflict; the controller backs off after
-   * each.
+   * The number of consecutive runs that ended with a failure, a requeue or a conflict. Not counted are terminal
+   * errors, which park the key, and conflicts after which the key waits only until the cache has the newer state.
    */
   readonly attempts: number;
   /** The time at which the first of the runs in `attempts` ended; absent when `attempts` is 0. */
@@ -31,7 +31,7 @@ export interface Percentiles {
   readonly p99: number;
 }
 
-/** The state of a controller, as its leader last reported it. */
+/** The state of a controller, as the process that runs it last reported it. */
 export interface ControllerReport {
   /** The time of the report. A busy controller reports at most every 2 s, and only when its state has changed. */
   readonly reportTime: string;

@@ -14,7 +14,10 @@ const ownFinalizers: ReadonlyMap<string, string> = new Map([
 
 export interface KnownFinalizers {
   readonly object: ApiObject;
-  /** All controllers; undefined when the user may not read them. */
+  /**
+   * All controllers; a sharded controller only with the shard that has the object. Undefined when the user may not read
+   * controllers.
+   */
   readonly controllers: readonly ControllerObject[] | undefined;
   readonly nowMs: number;
 }

@@ -47,10 +47,11 @@ export interface Explanation {
   readonly kind: 'Explanation';
   readonly object: NamedObject;
   /**
-   * `Deleting`: the object is being deleted, and its finalizers prevent its removal. `Paused`: an annotation pauses its
-   * controllers. `Failing`: a controller fails to reconcile it. `Behind`: its status is about an earlier generation.
-   * `Ready`: its condition Ready is True. `NotReady`: its condition Ready is not True. `Reconciled`: it has no
-   * condition Ready, and no controller has work for it at the moment. `Unknown`: the state cannot be determined.
+   * `Deleting`: the object is being deleted, and its finalizers prevent its removal. `Paused`: an annotation pauses at
+   * least one of its controllers. `Failing`: a controller fails to reconcile it. `Behind`: its status is about an
+   * earlier generation. `Ready`: its condition Ready is True. `NotReady`: its condition Ready is not True.
+   * `Reconciled`: it has no condition Ready, and no controller has work for it at the moment. `Unknown`: the state
+   * cannot be determined.
    */
   readonly state: 'Deleting' | 'Paused' | 'Failing' | 'Behind' | 'NotReady' | 'Ready' | 'Reconciled' | 'Unknown';
   /** The state in one sentence. */

@@ -14,16 +14,19 @@ export interface ExternalEffect extends ApiObject {
   readonly status?: {
     /** The time at which the result was recorded; absent while the effect is pending. */
     readonly completionTime?: string;
-    /** The time after which the record is deleted; absent when the record is kept until its owner is deleted. */
+    /**
+     * The time after which the record is deleted. Absent while the effect is pending, and when the record is kept until
+     * its owner is deleted.
+     */
     readonly expirationTime?: string;
-    /** The result as JSON; absent when the effect returned undefined. */
+    /** The result as JSON; absent while the effect is pending, and when the effect returned undefined. */
     readonly result?: string;
   };
 }
 
 const time = { type: 'string', format: 'date-time' } as const;
 
-/** The maximum length of the result's JSON in characters; controllers limit its bytes. */
+/** The maximum length of the result's JSON, in characters. Controllers also refuse results of more than 64 KiB. */
 const maxResultLength = 64 * 1024;
 
 /**

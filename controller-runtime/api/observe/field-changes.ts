@@ -15,7 +15,7 @@ export interface FieldChange {
   readonly to?: unknown;
 }
 
-/** Fields of metadata that change with every write, or that only the server sets. */
+/** Fields of metadata that the server sets, and that {@link fieldChanges} leaves out. */
 const serverFields: ReadonlySet<string> = new Set([
   'managedFields',
   'resourceVersion',

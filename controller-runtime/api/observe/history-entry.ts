@@ -17,11 +17,11 @@ export interface HistoryEntry {
   readonly generation?: number;
   /** The uid of the object. An entry with a different uid is about an earlier object of the same name. */
   readonly uid?: string;
-  /** The changed fields, at most 50. */
+  /** The changed fields, at most 50; empty for a deletion. */
   readonly changes?: readonly RecordedChange[];
   /** The number of changed fields that are left out. */
   readonly omittedChanges?: number;
-  /** True when the server cannot read the stored bytes of the object after the change. */
+  /** True when the server cannot read the state of the object before or after the change. */
   readonly unreadable?: boolean;
 }
 

@@ -57,8 +57,8 @@ export function isConfidential({ apiVersion, kind }: { readonly apiVersion: stri
 
 /**
  * Returns the differences between two states of an object, in the form of a record: at most 50 fields, with values of
- * at most 1,024 characters of JSON, and without values if the kind is confidential. A state is undefined when the
- * object did not exist yet, or no longer exists.
+ * at most 1,024 characters of JSON, and without values if `isSecret` returns true for the object. A state is undefined
+ * when the object did not exist yet, or no longer exists.
  */
 export function recordedChanges(
   before: ApiObject | undefined,

@@ -28,16 +28,19 @@ export interface RunWrite {
   readonly verb: string;
   readonly subresource?: string;
   readonly object: NamedObject;
-  /** The revision that the write created; absent for a deletion, and for a write that failed. */
+  /** The revision of the object after the write; absent when the write removed the object, or failed. */
   readonly resourceVersion?: string;
   /**
-   * True when the write changed the object, false when the object already had all values. Absent when the write failed,
-   * and when it is unknown whether the object changed.
+   * True when the write changed the object, false when the object already had all values. Absent when the write failed
+   * or removed the object, and when it is unknown whether the object changed.
    */
   readonly changed?: boolean;
-  /** The fields that the write changed; absent when the state before the write is not known. */
+  /**
+   * The fields that the write changed. Absent when `changed` is not true, and when this list would increase the changes
+   * of the run to more than 32,768 characters of JSON.
+   */
   readonly changes?: readonly RecordedChange[];
-  /** The number of changed fields that `changes` leaves out, because there are too many. */
+  /** The number of changed fields that `changes` does not contain. */
   readonly omittedChanges?: number;
   /** The error of the write, if the write failed. */
   readonly error?: string;
@@ -46,8 +49,8 @@ export interface RunWrite {
 /** One run of a reconciler for one object. Its name is the `reconcileID` of logs, events and spans. */
 export interface Run extends NamespacedObject {
   /**
-   * The controller, as `<plugin>/<controller>`, or as `<name of the reporter>/<controller>` for a manager in another
-   * process.
+   * The controller, as `<plugin>/<controller>`. For a manager outside of plugins, the first part is the `name` in its
+   * option `report`.
    */
   readonly controller: string;
   /**
@@ -57,9 +60,7 @@ export interface Run extends NamespacedObject {
   readonly object: NamedObject & { readonly generation?: number };
   /** The reasons why the object was in the queue; at most eight. */
   readonly triggers: readonly RunTrigger[];
-  /**
-   * 1, plus the number of consecutive runs directly before this one that ended with a failure, a requeue or a conflict.
-   */
+  /** 1, plus the `attempts` of the key before this run (see ControllerKey). */
   readonly attempt: number;
   /** Milliseconds from the time at which the object was ready to the start of the run. */
   readonly waitMs: number;

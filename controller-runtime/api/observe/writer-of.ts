@@ -3,8 +3,8 @@ import type { ApiObject, ManagedFieldsEntry } from '../object/object.ts';
 
 /**
  * Returns the field manager that wrote a state of an object, according to its managedFields. Returns undefined when
- * several managers are possible: times have whole seconds, so several entries can have the same time. `previous` is the
- * state before the write; undefined for a creation.
+ * there are no managedFields, and when several managers are possible: times have whole seconds, so several entries can
+ * have the same time. `previous` is the state before the write; undefined for a creation.
  */
 export function writerOf(object: ApiObject, previous?: ApiObject): string | undefined {
   const entries = object.metadata.managedFields;

@@ -16,9 +16,10 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
 }
 
 /**
- * Returns the first key of a patch that is a directive of strategic merge patches (`$patch`, `$retainKeys`,
- * `$setElementOrder/…`, `$deleteFromPrimitiveList/…`), at any depth; undefined when there is none. A patch without
- * directives can be applied as a merge patch. Other keys with a dollar sign, such as `$ref` in a schema, are data.
+ * Returns a key of a patch that is a directive of strategic merge patches (`$patch`, `$retainKeys`,
+ * `$setElementOrder/…`, `$deleteFromPrimitiveList/…`), at any depth; undefined when there is none. The server refuses a
+ * strategic merge patch with a directive, and applies any other as a merge patch. Other keys with a dollar sign, such
+ * as `$ref` in a schema, are data.
  */
 export function strategicMergeDirective(patch: unknown): string | undefined {
   const open: unknown[] = [patch];

@@ -30,9 +30,9 @@ interface Visit {
 const checked = new WeakSet<Components>();
 
 /**
- * Checks the rules for the schemas of every model, however it was declared: depth, size, no schema object that contains
- * itself, only local references to schemas that exist, and only patterns that RE2 supports (no look-around, no
- * back-references).
+ * Checks the rules for the schemas of every model, however it was declared: depth, number and size; no schema
+ * object that contains itself; no field `__proto__`; no default that can never be valid; only local references to
+ * schemas that exist; and only patterns that RE2 supports (no look-around, no back-references).
  * @throws ModelError for a schema that breaks a rule; the error names the component and the field.
  */
 export function checkSchemas(model: string, components: Components): void {

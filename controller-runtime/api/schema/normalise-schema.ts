@@ -24,8 +24,8 @@ interface Place {
 
 /**
  * Converts an author's schema (plain JSON Schema, TypeBox, attributes of `@Schema`) to the form of components: only
- * known keywords, a type in each schema, and references as `#/components/schemas/<name>`. The schemas in `$defs` become
- * components.
+ * known keywords, and references as `#/components/schemas/<name>`. A schema must have a type, unless a keyword such
+ * as `$ref` or `allOf` takes the place of the type. The schemas in `$defs` and `definitions` become components.
  */
 export class SchemaNormaliser {
   readonly #model: string;
@@ -39,7 +39,7 @@ export class SchemaNormaliser {
     this.#root = root;
   }
 
-  /** The components that were found in `$defs` so far. */
+  /** The components that were found in `$defs` and `definitions` so far. */
   get definitions(): ReadonlyMap<string, JsonSchema> {
     return this.#definitions;
   }

@@ -4,7 +4,8 @@ type RawSchema = Readonly<Record<string, unknown>>;
 
 /**
  * Simplifies the forms that libraries write, one level deep: a union of literals becomes an enum, "or null" becomes
- * `nullable`, a pattern for every key becomes `additionalProperties`, and an enum gets the type of its values.
+ * `nullable`, a pattern for every key becomes `additionalProperties`, TypeBox's Unknown and Any become a schema that
+ * allows every value, and an enum or a constant gets the type of its values.
  */
 export function simplifySchema(schema: RawSchema): RawSchema {
   return withValueType(withFreeContent(withoutAnyKeyPattern(withLiterals(withoutNull(schema)))));
@@ -64,8 +65,8 @@ function withValueType(schema: RawSchema): RawSchema {
 }
 
 /**
- * Returns the common type of some scalars; undefined when their types differ. The type of numbers is `integer` only
- * when all are whole.
+ * Returns the common type of some scalars, without regard to null; undefined when their types differ. The type of
+ * numbers is `integer` only when all are whole.
  */
 function commonType(values: readonly unknown[]): 'string' | 'integer' | 'number' | 'boolean' | undefined {
   const types = new Set(values.filter((value) => value !== null).map((value) => typeof value));

@@ -5,7 +5,8 @@ import { wholeNumber } from './selector.ts';
 import type { Requirement, Selector } from './selector.ts';
 
 /**
- * The maximum length, in characters, of all texts of one selector together. It is the maximum length of a request line.
+ * The maximum length, in characters, of all texts of one selector together. The number is also the server's limit, in
+ * bytes, for the request line and the headers of a request.
  */
 const maxSelectorLength = 16 * 1024;
 const maxRequirements = 100;
