@@ -36,8 +36,8 @@ export interface IndexSpecOptions<T extends ApiObject = ApiObject> {
   /** The direction of a sort by this index when the request gives none. Default ASC. */
   readonly order?: 'ASC' | 'DESC';
   /**
-   * True when no two objects may have the same value. A write that would give a second object the value is refused.
-   * Default false.
+   * True when no two objects of the kind, not even in different namespaces, may have the same value. A write that would
+   * give a second object the value is refused (422). Default false.
    */
   readonly unique?: boolean;
   readonly indexFunc: IndexAttribute<T>;

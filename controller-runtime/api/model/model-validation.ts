@@ -29,8 +29,8 @@ export type ModelValidation<T extends ApiObject = ApiObject> = {
 }['validate'];
 
 /**
- * Returns the error that a validation function throws to refuse an object: 422 Invalid with all of these violations.
- * The server adds the name of the object.
+ * Returns the error that a hook or a validation function throws to refuse an object: 422 Invalid with all of these
+ * violations. To the error of a hook, the server adds the kind and the name of the object.
  * @example throw invalid({ field: 'spec.name', message: 'is the name of another' });
  */
 export function invalid(...violations: readonly FieldViolation[]): ApiError {
