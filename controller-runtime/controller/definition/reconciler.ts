@@ -36,8 +36,9 @@ export interface ReconcileRequest {
   /** The current time of `clock`, in whole seconds in UTC (RFC 3339), at the moment when this property is read. */
   readonly now: string;
   /**
-   * The slot of the controller's `schedule` for which the object is reconciled, in UTC (RFC 3339). It is the same in
-   * each run of the slot: an effect whose name contains this time happens only once. Undefined for other runs.
+   * The slot of the controller's `schedule` for which the object is reconciled, in UTC (RFC 3339). The time is the same
+   * in each run for the slot, so that `once` with a name that contains this time causes one effect for each slot.
+   * Undefined for runs without a slot.
    */
   readonly scheduled: string | undefined;
   /** The reasons why the key was enqueued; at most eight. */
@@ -56,7 +57,7 @@ export interface ObjectEvents {
   (type: EventType, reason: string, message: string): void;
   /**
    * Records an event with the reason and message of a condition, if the status of the condition changes when this run
-   * writes it. Throws TypeError when the run has not set the condition.
+   * writes it. Throws TypeError when the run has not set the condition before this call.
    */
   onTransition(this: void, type: EventType, conditionType: string): void;
 }
@@ -72,17 +73,18 @@ export interface ConditionReason {
 /** Sets conditions of the run's object. */
 export interface StateCondition {
   /**
-   * Sets a condition in `status.conditions`. It is written with the next `status()`, or, if there is none, at the end
-   * of the run, even when the run throws. All conditions of a run are written in one write. `lastTransitionTime`
-   * changes only when the status of the condition changes; `observedGeneration` is the generation of `object`. Throws
-   * TypeError for a reason that is not one CamelCase word, and when the schema of the status has no `conditions` (see
-   * `conditionsSchema`).
+   * Sets a condition in `status.conditions`. The next call of `status()` writes all conditions that were set before it.
+   * Conditions that are set after the last such call are written together at the end of the run, even when the run
+   * throws. `lastTransitionTime` changes only when the status of the condition changes; `observedGeneration` is the
+   * generation of `object`. Throws TypeError for an unknown status, for a reason that is not one CamelCase word, and
+   * when the schema of the status has no `conditions` (see `conditionsSchema`).
    */
   (type: string, status: Condition['status'], reason: ConditionReason): void;
   /**
-   * Sets a condition that summarizes the conditions in `of`. The summary is True when all of them are True. Otherwise
-   * it has the status of the first one that is False, or else of the first one that is Unknown or absent. The summary
-   * is computed when it is written.
+   * Sets a condition that summarizes the conditions in `of`: True when all of them are True, False when any of them is
+   * False, and otherwise Unknown. A summary that is not True has the reason of the first condition that is False, or
+   * else of the first one that is Unknown or absent. Set the conditions in `of` first, because the summary does not see
+   * conditions that the run sets after it. Throws TypeError when `of` is empty.
    */
   summary(this: void, type: string, of: readonly string[]): void;
 }
@@ -105,7 +107,7 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   /**
    * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key.
    * They come from the cache, like the result of `children`. Throws TypeError when the controller does not follow the
-   * kind, RangeError for an unknown index.
+   * kind, or does not list the index in `indexes`; RangeError when the model does not declare the index.
    */
   related<O extends ApiObject>(this: void, model: Model<O>, index: string, value: string): readonly O[];
   /**
@@ -118,27 +120,30 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   /**
    * Makes the dependents of this object equal to the wishes. It creates and changes them by server-side apply, in the
    * order of `after`. It deletes dependents of the owned kinds, in the reverse order, that were among the wishes of an
-   * earlier run but are not among those of this run. Objects that others made are neither changed nor deleted. Call it
-   * once in a run, with all wishes. It sends no request when nothing changes. Rejects when an object with a wished name
-   * exists that this object does not control, unless the wish adopts it. Rejects with TypeError for wishes that
+   * earlier run but are not among those of this run. It never deletes an object to which this controller has applied no
+   * fields. Call it once in a run, with all wishes. It sends no request for a dependent that already has exactly the
+   * wished values. Rejects when an object with a wished name exists that this object does not control, unless that
+   * object has no controller owner and the wish has the option `adopt`. Rejects with TypeError for wishes that
    * contradict each other.
    */
   own<const W extends readonly Wish[]>(this: void, wishes: W, options?: OwnOptions): Promise<OwnResult<W>>;
   /**
    * Merges `partial` into the object's status (RFC 7396: null removes a field), and returns the resulting object. Adds
    * `observedGeneration` when the schema of the status has it. Writes nothing when the status already has these values.
-   * The uid is a precondition: when a new object of the same name exists, the call rejects with Conflict. Rejects with
-   * TypeError when the model's schema has no status.
+   * The uid is a precondition: when a new object of the same name exists, the call rejects with Conflict. If the run
+   * has set conditions, the revision is a precondition, too. Rejects with TypeError when the model's schema has no
+   * status.
    */
   status(this: void, partial: MergePatch<StatusOf<T>>): Promise<T>;
 }
 
 /**
  * A function that changes the actual state toward the wanted state of the object. It may be called at any time and any
- * number of times, but never twice at once for one object. After an error, the object is reconciled again with a
- * back-off of 5 ms, doubled up to 1000 s. After `throw terminal(…)`, it is reconciled again only when something
- * changes. After an uncaught Conflict, it is reconciled again as soon as the cache has a state that is newer than the
- * conflicting revision.
+ * number of times, but never twice at once for one object. After an error, the object is reconciled again after a
+ * back-off: by default 5 ms, doubled by each further error up to 1000 s. After `throw terminal(…)`, it is reconciled
+ * again only when something changes, or at the next slot of its schedule. After an uncaught Conflict, it is reconciled
+ * again as soon as the cache has a state that is newer than the conflicting revision, at the latest after 10 s. If the
+ * cache has such a state already, the first conflict in a row causes a run at once, and further ones have the back-off.
  */
 export type ReconcileFunction<T extends ApiObject = ApiObject> = {
   reconcile(context: ReconcileContext<T>): ReconcileResult | Promise<ReconcileResult>;

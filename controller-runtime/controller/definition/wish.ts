@@ -51,9 +51,12 @@ export interface WishState<O extends ApiObject = ApiObject> {
    * name; `waitsFor` names them.
    */
   readonly state: 'created' | 'updated' | 'unchanged' | 'waiting';
-  /** True when the object is ready, as defined by the wish's `ready`. */
+  /** True when the object is ready, as defined by the wish's `ready`. Always false for a wish that waits. */
   readonly ready: boolean;
-  /** The newest known state of the object; absent when the object does not exist. */
+  /**
+   * The newest known state of the object; with `dryRun`, the state that the object would have. Absent when the object
+   * does not exist and the call neither created it nor, with `dryRun`, would create it.
+   */
   readonly object?: O;
   readonly waitsFor?: readonly string[];
   /** The fields that would change; present only with `dryRun`. */
@@ -70,7 +73,10 @@ export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
   readonly ready: boolean;
   /** The state of each wish, in the order of the wishes. */
   readonly states: { readonly [K in keyof W]: W[K] extends Wish<infer O> ? WishState<O> : never };
-  /** Objects that this call deleted, or would delete, because they are no longer wished. */
+  /**
+   * Objects that this call deleted, or with `dryRun` would delete, because they are no longer wished. A deleted object
+   * that finalizers still keep is also in `leaving`.
+   */
   readonly pruned: readonly ApiObject[];
   /**
    * Objects that are no longer wished but still exist, because they have finalizers, or because objects that were

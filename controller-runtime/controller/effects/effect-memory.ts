@@ -65,7 +65,7 @@ export class EffectMemory {
     return done === undefined || this.isExpired(done) ? undefined : done;
   }
 
-  /** Puts the effect of a record that has a result into memory. */
+  /** Keeps the finished effect of a record in memory, and returns this effect. */
   remember(id: string, { metadata, status = {} }: ExternalEffect): DoneEffect {
     const { name, namespace, uid } = metadata;
     const { result, expirationTime } = status;

@@ -70,7 +70,7 @@ export class RunEffects {
     return parseResult(known.result);
   }
 
-  /** Returns the result of an effect if it is known, but never causes the effect. */
+  /** Returns the result of an effect if it is recorded or `find` finds it, but never causes the effect. */
   async last(name: string, options: FindEffect<unknown>): Promise<unknown> {
     checkName(name);
     checkFind(name, options, lastOptions);

@@ -57,7 +57,7 @@ export class RunObserver {
     this.#endSamples = sampleController(metrics, controller.name, { depth, running: () => this.#ages() });
   }
 
-  /** Returns an observer of the queue that also calls `onAdded` each time a key becomes ready. */
+  /** Returns an observer of the queue that updates the metrics, and calls `onAdded` each time a key becomes ready. */
   queueFor(onAdded: () => void): QueueObserver {
     const { queue } = this.#metrics;
     return {

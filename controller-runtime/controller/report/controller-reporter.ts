@@ -32,7 +32,10 @@ export interface FinishedRun {
   readonly error: unknown;
   readonly object: ApiObject | undefined;
   readonly writes: WriteLog | undefined;
-  /** Returns the time at which the key is reconciled again. It is called only for runs that are recorded. */
+  /**
+   * Returns the time at which the key is due, in milliseconds since 1970; undefined when the key is not delayed. It is
+   * called only for runs that are recorded.
+   */
   readonly nextTime: () => number | undefined;
 }
 

@@ -17,8 +17,8 @@ import { RunWriter } from './run-writer.ts';
 
 export interface ReporterOptions {
   /**
-   * The client that writes the records. It needs permission for `create` of runs, and for `get`, `create` and `update`
-   * of controllers and of controllers/status.
+   * The client that writes the records. It needs permission for `create` of runs, for `get`, `create` and `update` of
+   * controllers, and for `update` of controllers/status.
    */
   readonly client: Client;
   readonly clock: Clock;

@@ -28,7 +28,7 @@ export interface ReportedRun {
   /** The object at the start of the run; undefined when it did not exist. */
   readonly object: ApiObject | undefined;
   readonly writes: WriteLog | undefined;
-  /** The time at which the key is reconciled again, in milliseconds since 1970. */
+  /** The time at which the key is due, in milliseconds since 1970; undefined when the key is not delayed. */
   readonly nextTime: number | undefined;
   /**
    * The number of runs of the controller that were not recorded since the last record. The next record contains this
@@ -142,8 +142,8 @@ function withoutChanges({ changes = [], omittedChanges = 0, ...write }: RunWrite
 }
 
 /**
- * Returns the verb of a record. `ensure` sends a create or an update. It is not known which, so the record has
- * `update`.
+ * Returns the verb that the record of a write names. `ensure` sends a create or an update. It is not known which, so
+ * the record has `update`.
  */
 function verbOf(verb: LoggedWrite['call']['verb']): string {
   if (verb === 'updateStatus') return 'update';

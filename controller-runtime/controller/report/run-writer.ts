@@ -37,8 +37,8 @@ const busyRunsPerSecond = 100;
 const othersWhenBusy = 5;
 
 /**
- * The importance of a run: `failed`; `asked`: a user requested it; `notable`: it wrote something, or was paused;
- * `plain`: none of these.
+ * The importance of a run: `failed`; `asked`: a user requested it; `notable`: it wrote something, had a conflict, was
+ * paused, or ended early because the controller stops; `plain`: none of these.
  */
 export type RunWeight = 'failed' | 'asked' | 'notable' | 'plain';
 

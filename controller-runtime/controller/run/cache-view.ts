@@ -34,8 +34,9 @@ export interface ViewIndex {
 }
 
 /**
- * When more writes than this are remembered, all writes that the caches have received are dropped. A write that its
- * cache has received is also dropped when its key is read.
+ * The first limit of remembered writes. Above the limit, all writes that the caches have received are dropped, and the
+ * limit becomes twice the number of the other writes, but at least this number. A write that its cache has received is
+ * also dropped when its key is read, or when the cache delivers a state of its object.
  */
 const sweepAbove = 1000;
 
@@ -62,7 +63,7 @@ export class CacheView {
     return this.#informers.has(cacheId);
   }
 
-  /** Returns the newest known state of an object; undefined when the object does not exist. */
+  /** Returns the newest known state of an object; undefined when it does not exist, or its kind is not followed. */
   read(target: Target): ApiObject | undefined {
     const cached = this.#informers.get(target.cacheId)?.get(target.key);
     if (this.#written.size === 0) return cached;
@@ -137,7 +138,7 @@ export class CacheView {
     return reached !== undefined && compareRevisions(reached, revision) >= 0;
   }
 
-  /** True when the cache has a later state of the object than the one at this revision. */
+  /** True when the cache has a later state of the object than the one at this revision, or received its deletion. */
   hasPassed(target: Target, revision: string): boolean {
     const reached = this.#revisionOf(target);
     return reached !== undefined && compareRevisions(reached, revision) > 0;

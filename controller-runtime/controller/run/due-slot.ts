@@ -14,7 +14,7 @@ export interface SlotQuestion {
   readonly awaited: number | undefined;
 }
 
-/** Returns the slot that runs now; undefined when none is due. */
+/** Returns the slot that runs now; undefined when no slot is due, or when the policy `skip` drops the due slots. */
 export function dueSlot({ schedule, ended, nowMs, awaited }: SlotQuestion): number | undefined {
   const first = schedule.nextAfter(ended);
   if (first === undefined || first > nowMs) return undefined;

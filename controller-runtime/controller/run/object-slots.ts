@@ -7,13 +7,13 @@ import { readSlotRecord, slotAnnotations, type SlotRecord } from './slot-record.
 
 export interface ObjectSlotsParts {
   readonly model: ModelDescriptor;
-  /** The controller, as `<group>/<name>`. */
+  /** The controller, as `<group>/<name>`; only `<name>` for a kind of the core group. */
   readonly manager: string;
   readonly timing: Timing;
   readonly clock: Clock;
 }
 
-/** The run that is about to begin. */
+/** The run for which a slot begins or ends. */
 export interface SlotRun {
   readonly key: string;
   readonly reconcileID: string;

@@ -32,22 +32,22 @@ export interface RunParts {
   readonly finalizerWrites: OwnRevisions;
   readonly quietWrites: OwnRevisions;
   readonly quietKinds: ReadonlySet<string>;
-  /** The external effects of the controller. */
+  /** Returns the memory of the controller's external effects. */
   readonly effects: () => EffectMemory;
   readonly hotLoop: HotLoopDetector;
   /** The slots of the objects; undefined for a controller with neither interval nor schedule. */
   readonly slots: ObjectSlots | undefined;
-  /** True when the writes of each run are logged. */
+  /** True when the writes of each run are recorded in {@link ReconcileRun.writes}. */
   readonly logsWrites: boolean;
   readonly events: Pick<EventWriter, 'ofRun'>;
-  /** Called when a run exceeds its timeout; the run continues until it ends. */
+  /** Called when a run exceeds its timeout, while the run is still under way. */
   readonly onTimeout: (run: RunTask, error: Error) => void;
 }
 
 export interface RunTask {
   readonly item: WorkItem;
   readonly reconcileID: string;
-  /** A logger that adds the run to each line. */
+  /** A logger that adds the controller, the key and the reconcileID to each line. */
   readonly logger: Logger;
 }
 
@@ -275,8 +275,8 @@ export class ReconcileRun {
   }
 
   /**
-   * Calls `cleanup`, and then removes the finalizer. Does nothing for an object without the finalizer, because its
-   * cleanup is done.
+   * Calls `cleanup`, and then removes the finalizer, unless the result of `cleanup` requests another run. Does nothing
+   * for an object without the finalizer, because its cleanup is done.
    */
   async #cleanUp(request: ReconcileRequest, object: ApiObject): Promise<ReconcileResult> {
     const { cleanup, finalizer } = this.#parts.definition;
@@ -309,8 +309,8 @@ export class ReconcileRun {
   }
 
   /**
-   * Returns the context of the run. Its fields are listed one by one, because an object spread would take most of the
-   * time of a short run; there can be more than 10,000 short runs a second.
+   * Returns the part of the context that every run gets. Its fields are listed one by one, because an object spread
+   * would take most of the time of a short run; there can be more than 10,000 short runs a second.
    */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#task;

@@ -189,7 +189,7 @@ export class RunClient extends ForwardingClient {
     this.#watches = noWatches;
   }
 
-  /** Sends a write, and logs it if the controller is reported. */
+  /** Sends a write, and adds it to {@link RunClient.writes} if the controller is reported. */
   async #logged<R extends ApiObject | undefined>(
     call: WriteCall,
     { source, options }: { readonly source: ConflictSource; readonly options: AnyWriteOptions | undefined },

@@ -106,8 +106,9 @@ export class RunConditions {
 }
 
 /**
- * Returns a condition that is True if all of the given conditions are True. Otherwise it has the status of the first
- * given condition that is False, or else of the first one that is Unknown or absent.
+ * Returns a condition that is True if all of the given conditions are True, False if any of them is False, and
+ * otherwise Unknown. Its reason is that of the first condition that is False, or else of the first one that is Unknown
+ * or absent.
  */
 function summaryOf(
   type: string,

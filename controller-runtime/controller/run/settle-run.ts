@@ -10,7 +10,7 @@ export interface SettleParts {
   readonly queue: WorkQueue;
   readonly view: CacheView;
   readonly waits: ConflictWaits;
-  /** A logger that adds the run to each line. */
+  /** A logger that adds the controller, the key and the reconcileID to each line. */
   readonly logger: Logger;
 }
 
@@ -22,8 +22,8 @@ const conflictWaitMs = 10_000;
 const retry: Reason = Object.freeze({ type: 'retry' });
 
 /**
- * Decides by the outcome of a run when its key is reconciled again. It is the only function that converts outcomes to
- * operations of the queue. Call it before `done` of the queue.
+ * Decides by the outcome of a run when its key is reconciled again, apart from the interval and the slots of its
+ * object. Call it before `done` of the queue.
  */
 export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome): void {
   const { queue } = parts;
@@ -80,9 +80,10 @@ function nextRun(queue: WorkQueue, key: string): { readonly nextTime?: string } 
 }
 
 /**
- * Handles a conflict: the run used an outdated state, so the key is reconciled again once the cache has a newer state.
- * If the cache has a newer state already, the key is reconciled at once, but only after the first conflict in a row: a
- * precondition that can never be met would otherwise cause runs without end.
+ * Handles a conflict: the run used an outdated state, so the key is reconciled again once the cache has a newer state,
+ * at the latest after `conflictWaitMs`. If the cache has a newer state already, or no state because the kind is not
+ * followed, the key has a back-off. Only a key without earlier failures, requeues or conflicts is then reconciled at
+ * once: a precondition that can never be met would otherwise cause runs without end.
  */
 function settleConflict(
   { queue, view, waits, logger }: SettleParts,
