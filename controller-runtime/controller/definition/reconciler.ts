@@ -21,9 +21,9 @@ export interface ReconcileRequest {
   /** The namespace of the object; undefined for Cluster-scoped kinds. */
   readonly namespace: string | undefined;
   /**
-   * The client of the run. The client refuses requests after the end of the run. Pending requests are aborted at the
-   * timeout of the run, and at the end of the grace period of a stop. The next run of the key reads a cache that
-   * contains the writes of this run.
+   * The client of the run. The client refuses requests after the end of the run. Pending requests without a signal of
+   * their own are aborted at the timeout of the run, and at the end of the grace period of a stop. The next run of the
+   * key reads a cache that contains the writes of this run.
    */
   readonly client: Client;
   /**
