@@ -122,7 +122,8 @@ export class Shard {
 
   /**
    * Prevents further runs, signals to the runs under way that they should end, and waits until they have ended or the
-   * shard is stopped. Until then, no other process may take the shard.
+   * shard is stopped. Until then, no other process may take the shard. After `graceMs`, it logs a warning and continues
+   * to wait.
    */
   async drain(graceMs: number): Promise<void> {
     const { logger } = this.#parts;
@@ -146,7 +147,8 @@ export class Shard {
   }
 
   /**
-   * Waits for the runs under way, for at most the grace period. Returns false when runs are still under way after that.
+   * Prevents further runs, signals to the runs under way that they should end, and waits for them, for at most the
+   * grace period. Returns false when runs are still under way after that.
    */
   async #drainWithin(graceMs: number): Promise<boolean> {
     for (const run of this.#running.values()) run.stop(new Error('the controller is stopping'));
@@ -211,8 +213,8 @@ export class Shard {
   }
 
   /**
-   * Queues the key for its interval and its next slot. A delay that the run returned replaces the interval; after a
-   * failed run, the back-off replaces the interval.
+   * Queues the key for the next slot of its schedule. After a successful run that returned no delay, also queues the
+   * key for its interval.
    */
   #queueNextTime(key: string, { kind }: Outcome): void {
     const delays = this.#runParts.slots?.delays(key);

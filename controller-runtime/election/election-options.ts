@@ -2,8 +2,8 @@ import { checkName } from '../api/index.ts';
 import { parseDuration, type Duration } from '../controller/definition/parse-duration.ts';
 
 /**
- * The options of the election of one of several processes by a Lease (`coordination.k8s.io/v1`), which the leader holds
- * and renews.
+ * The options of a leader election. Several processes compete for a Lease (`coordination.k8s.io/v1`), and the leader is
+ * the process that holds and renews the Lease.
  */
 export interface LeaderElectionOptions {
   /** The name of the Lease, a DNS subdomain. All managers that use this Lease compete. */
@@ -16,8 +16,8 @@ export interface LeaderElectionOptions {
    */
   readonly identity?: string;
   /**
-   * A candidate takes the lease when it has seen no renewal for this time. The time must be whole seconds. Default 15
-   * s.
+   * While this process leads, another candidate takes the lease when it has seen no renewal for this time. The time
+   * must be whole seconds, at most a day. Default 15 s.
    */
   readonly leaseDurationMs?: Duration;
   /**
@@ -45,8 +45,8 @@ export interface ElectionSettings {
   readonly retryPeriodMs: number;
   readonly observe: NonNullable<LeaderElectionOptions['observe']>;
   /**
-   * A text that identifies how processes share the leases of a group; it contains the number of shards. Absent for a
-   * single lease.
+   * The `spec.strategy` of the leases of a sharded controller; it contains the number of shards, so that processes with
+   * different numbers of shards detect each other. Absent for the lease of a leader election.
    */
   readonly strategy?: string;
 }

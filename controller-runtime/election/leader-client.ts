@@ -6,9 +6,9 @@ import type { AnyWriteOptions, WriteCall } from '../client/forwarding-client.ts'
 import type { Term } from './term.ts';
 
 /**
- * A client that sends the leader's term with each write. Once the term is over, the server refuses these writes, even
- * if this process does not know that yet. The first refusal also ends the term in this process, and no write is sent
- * after it.
+ * A client that sends the leader's term with each write. Once the lease is released, deleted or held by another
+ * process, the server refuses these writes, even if this process does not know that yet. The first refusal also ends
+ * the term in this process. Once the term has ended in this process, the client sends no more writes.
  */
 export class LeaderClient extends ForwardingClient {
   readonly #term: Term;

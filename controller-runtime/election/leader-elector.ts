@@ -42,7 +42,7 @@ export class LeaderElector {
   readonly #parts: ElectorParts;
   #observed: Observed | undefined;
   #term: Term | undefined;
-  /** The monotonic time at which the last successful attempt to renew the lease began. */
+  /** The monotonic time at which the last successful attempt to take or renew the lease began. */
   #renewedMs = 0;
 
   constructor(settings: ElectionSettings, parts: ElectorParts) {
@@ -61,14 +61,20 @@ export class LeaderElector {
     return this.#observed?.lease.spec ?? {};
   }
 
-  /** The time in milliseconds until the lease is free, according to the last read; 0 or less when it is free. */
+  /**
+   * The time in milliseconds until the lease is free, according to the last read; 0 or less when it is free, or has not
+   * been read.
+   */
   get freeInMs(): number {
     const { lease, atMs } = this.#observed ?? {};
     if (lease === undefined || atMs === undefined || this.holder === undefined) return 0;
     return atMs + this.#durationMs(lease) - this.#parts.clock.monotonicMs();
   }
 
-  /** The time in milliseconds since the last change of the lease was seen. */
+  /**
+   * The time in milliseconds since the last change of the lease was seen, not counting changes of `preferredHolder`;
+   * Infinity when no lease has been read.
+   */
   get unchangedMs(): number {
     return this.#parts.clock.monotonicMs() - (this.#observed?.atMs ?? -Infinity);
   }
@@ -85,14 +91,17 @@ export class LeaderElector {
   }
 
   /**
-   * Takes the lease if it is free. Resolves with undefined when it is not free, or when another process was faster.
-   * Never rejects.
+   * Takes the lease if it is free, and resolves with the term. Resolves with undefined when the lease is not free,
+   * another process was faster, or a request failed. Never rejects.
    */
   async take(): Promise<Term | undefined> {
     return (await this.#attempt(this.#settings.renewDeadlineMs)) ? this.#term : undefined;
   }
 
-  /** Asks the holder to release the lease for this process. Rejects when the lease has changed since it was read. */
+  /**
+   * Asks the holder to release the lease for this process. Rejects when the write fails, for example because the lease
+   * has changed since it was read.
+   */
   async ask(): Promise<void> {
     const lease = this.#observed?.lease;
     if (lease === undefined) return;
@@ -222,9 +231,9 @@ export class LeaderElector {
   }
 
   /**
-   * Called when another client has changed the lease. Returns true when the term continues; otherwise, ends the term
-   * and returns false. If another process has held the lease in between, this process does not know the writes of that
-   * process, so the term ends. In that case, the lease is not written, so that the next candidate can take it at once.
+   * Called after a failed renewal, with the lease that was then read. Returns true when the term continues; otherwise,
+   * ends the term and returns false. If another process has held the lease in between, this process does not know the
+   * writes of that process, so the term ends. After the end of its term, this process does not write the lease.
    */
   #goesOn(term: Term, lease: Lease): boolean {
     const { holderIdentity = '' } = lease.spec ?? {};

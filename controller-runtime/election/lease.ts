@@ -1,6 +1,6 @@
 import type { LeaseSpec } from '../kinds/kubernetes-kinds.ts';
 
-/** Returns a time as Kubernetes' MicroTime, with six digits of a second, which clients in Go require. */
+/** Returns a time as Kubernetes' MicroTime, with six decimals of the seconds, which clients in Go require. */
 function formatMicroTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
@@ -14,13 +14,16 @@ export interface HolderState {
    * of an earlier process with that identity may still be under way.
    */
   readonly isRenewal: boolean;
-  /** A text that identifies how processes share the leases of a group. Absent for a single lease. */
+  /**
+   * The `spec.strategy` of the leases of a sharded controller; it contains the number of shards. Absent for the lease
+   * of a leader election.
+   */
   readonly strategy?: string | undefined;
 }
 
 /**
  * Returns the spec that the holder writes when it takes the lease, and at each renewal. As in client-go, a change of
- * the holder increases `leaseTransitions` by one.
+ * the holder increases `leaseTransitions` by one. Unlike in client-go, a new term under the same identity does, too.
  */
 export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): LeaseSpec {
   const { identity, leaseDurationMs, nowMs, isRenewal, strategy } = state;

@@ -42,7 +42,8 @@ export class ShardElection {
   }
 
   /**
-   * The name of a shard's lease that this process neither renewed nor released in time; undefined when there is none.
+   * The namespace and name of a lease that this process holds, and neither renewed nor released in time; undefined when
+   * there is none.
    */
   get overdue(): string | undefined {
     const seat = this.#seats.find(({ isOverdue }) => isOverdue);
@@ -117,7 +118,10 @@ export class ShardElection {
     return this.#seats.filter(({ index }) => shards.includes(index));
   }
 
-  /** True while processes with another number of shards run: a key could then be reconciled in two processes. */
+  /**
+   * True while a process with another number of shards holds a lease. Two processes could then reconcile the same key,
+   * so this process gives up its shards.
+   */
   #seesOtherNumber(): boolean {
     const { strategy } = this.#settings;
     const other = this.#seats.find((seat) => seat.isAway && seat.holder !== undefined && seat.strategy !== strategy);

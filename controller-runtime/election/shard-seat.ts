@@ -7,7 +7,7 @@ import type { Term } from './term.ts';
 
 /** The work for the shards that this process holds. */
 interface ShardHost {
-  /** Starts to reconcile a shard, with writes through `client`. */
+  /** Starts to reconcile a shard, with writes through `held.client`. */
   open(index: number, held: HeldTerm): void;
   /** Prevents further runs of a shard, and waits until the runs under way have ended, even beyond the grace period. */
   drain(index: number): Promise<void>;
@@ -60,7 +60,10 @@ export class ShardSeat {
     return this.#term === undefined && this.#ending === undefined;
   }
 
-  /** The process that held the shard when the lease was last read; undefined when there was none. */
+  /**
+   * The process that holds the shard according to the last read of the lease; undefined when there is none, when the
+   * read failed, or when the lease has expired.
+   */
   get holder(): string | undefined {
     return this.#isKnown && this.#elector.freeInMs > 0 ? this.#elector.holder : undefined;
   }
@@ -126,7 +129,7 @@ export class ShardSeat {
     }
   }
 
-  /** Takes the lease, and then renews it regularly. {@link open} starts the work. */
+  /** Takes the lease if it is free, and then renews it regularly. {@link open} starts the work. */
   async take(): Promise<void> {
     const term = await this.#elector.take();
     if (term === undefined) return;

@@ -17,8 +17,9 @@ export interface ManagerOptions {
   readonly runnables?: readonly Runnable[];
   /**
    * The options of the leader election. Only one of the managers with the same lease runs its controllers, and their
-   * writes include the term. The server refuses the writes of a former leader (409), even when that process does not
-   * know yet that its term is over. Default: no election.
+   * writes include the term. Sharded controllers are an exception: each manager runs them for some of the shards, and
+   * each shard has a lease of its own. The server refuses the writes of a former leader (409), even when that process
+   * does not know yet that its term is over. Default: no election.
    */
   readonly leaderElection?: LeaderElectionOptions;
   /** The clock. Default: the system clock. */
@@ -43,8 +44,9 @@ export interface ManagerOptions {
   readonly metrics?: Metrics;
   /**
    * If given, the runs and the states of the controllers are reported as objects, which commands and the console read.
-   * The objects contain `name`, which no other manager of the server may use. `by` is a reporter that several managers
-   * share. Without `by`, the manager has a reporter of its own, which writes with the client of the manager.
+   * The names of the objects begin with `name`. Only managers that take part in the same election may have the same
+   * `name` on a server. `by` is a reporter that several managers share. Without `by`, the manager has a reporter of its
+   * own, which writes with the client of the manager.
    */
   readonly report?: { readonly name: string; readonly by?: Reporter };
 }

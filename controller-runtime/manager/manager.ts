@@ -24,11 +24,11 @@ import { StandbyCaches } from './standby-caches.ts';
 
 const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0, ready: 0 });
 
-/** A source that was added to a controller: the events of a followed kind. */
+/** The handle of a source that {@link Manager.addWatch} added to a controller. */
 export interface WatchHandle {
   /** True when the controller has received every object that existed when the source was added. */
   hasSynced(): boolean;
-  /** Removes the source: later events of the kind enqueue no keys. Further calls have no effect. */
+  /** Removes the source: its later events enqueue no keys. Further calls have no effect. */
   remove(): void;
 }
 
@@ -58,7 +58,7 @@ export class Manager {
   #client: Client | undefined;
   /**
    * True once the caches are synced, or the time limit for them has passed. Sharded controllers then start, because
-   * they need no election of the manager.
+   * they do not wait for the manager's election.
    */
   #mayShard = false;
   #state: ManagerState = 'created';
@@ -94,11 +94,12 @@ export class Manager {
   }
 
   /**
-   * Starts first the parts that need nothing, then the caches, then the parts that need the caches, and, once elected,
-   * the controllers. Without an election, the controllers start at the same time as the caches. Runs until the signal
-   * aborts, and then stops everything in reverse order: the lease is released last. Settles when everything has
-   * stopped. Rejects when it was called before. Also rejects when the lease is lost (see `isFormerLeader`): the process
-   * can continue, and a new manager can take part in the next election.
+   * Starts first the parts that need nothing, then the caches, then the parts that need the caches and the sharded
+   * controllers, and, once elected, the other controllers and the parts that need leadership. Without an election, the
+   * controllers start at the same time as the caches. Runs until the signal aborts, and then stops everything in
+   * reverse order: the lease is released last. Settles when everything has stopped. Rejects when it was called before.
+   * Also rejects when the lease is lost (see `isFormerLeader`): the process can continue, and a new manager can take
+   * part in the next election.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('run() can be called only once for a manager');
@@ -129,7 +130,7 @@ export class Manager {
     }
   }
 
-  /** After the election, runs the parts that only the leader runs, until they stop. Rejects when the lease is lost. */
+  /** Once elected, runs the parts that need leadership, until `until` aborts. Rejects when the lease is lost. */
   async #lead(until: AbortController): Promise<void> {
     const term = await this.#candidacy?.stand(until.signal);
     const unlink = linkAbort(until, term?.signal);

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts';
 
-/** The arguments of a runnable in addition to its signal. */
+/** The second argument of {@link Runnable.run}. */
 export interface RunnableContext {
   /**
    * The manager's client. If the runnable needs `leadership`, the client's writes include the term, like those of

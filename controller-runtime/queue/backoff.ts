@@ -7,7 +7,7 @@ export interface BackoffOptions {
   readonly maxMs?: number;
   /**
    * The maximum average number of retries per second, for all keys together. A key waits for its own delay, or until
-   * the rate allows its retry, whichever takes longer. Default: no limit.
+   * the rate allows its retry, whichever takes longer, but at most for `maxMs`. Default: no limit.
    */
   readonly perSecond?: number;
   /** The number of retries that the rate allows at once after a time without retries. Default 100. */
@@ -27,8 +27,8 @@ export function backoffDelayMs(failures: number, options: Pick<BackoffOptions, '
 }
 
 /**
- * Checks the options.
- * @throws RangeError that names the option with an invalid value; TypeError for an unknown key.
+ * Checks the options. Throws RangeError for an invalid value, and TypeError for an unknown option; the error names the
+ * option.
  */
 export function checkBackoff(options: BackoffOptions): void {
   const unknown = unknownKeyOf(options, Object.keys(defaults));
@@ -56,7 +56,7 @@ export class Backoff {
   #tokens: number;
   #asOfMs = -Infinity;
 
-  /** Throws RangeError for an invalid option; the error names the option. */
+  /** Throws the errors of {@link checkBackoff}. */
   constructor(options: BackoffOptions) {
     checkBackoff(options);
     const { maxMs, perSecond, burst } = { ...defaults, ...options };

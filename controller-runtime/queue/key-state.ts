@@ -11,8 +11,8 @@ export interface KeyState {
    */
   readonly attempts: number;
   /**
-   * The time at which the first of the runs in `attempts` ended, in milliseconds since 1970; absent when `attempts` is
-   * 0.
+   * The time at which the first of the runs that `attempts` counts ended, in milliseconds since 1970; absent when
+   * `attempts` is 0.
    */
   readonly failingSince?: number;
   /**

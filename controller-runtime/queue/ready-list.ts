@@ -1,8 +1,8 @@
 import type { QueueEntry, ReadyLevel } from './queue-entry.ts';
 
 /**
- * The maximum number of priorities whose empty lists are kept. They are kept because the same few priorities are used
- * repeatedly.
+ * When there are this many lists, the empty ones are removed before another list is added. Until then, empty lists are
+ * kept, because the same few priorities are used repeatedly.
  */
 const maxLevels = 32;
 

@@ -1,7 +1,8 @@
 /**
- * The type of the reason why a key was enqueued: a change of the key's own object, a change of an object that it owns,
- * a mapping that returned the key, a periodic resync, a retry after a failure, the end of a requested delay, a slot of
- * the schedule, or a manual request of a user or a program.
+ * The type of the reason why a key was enqueued. `event`: a change of the key's own object, or a key from a source;
+ * `owner`: a change of an object that it owns; `mapping`: a mapping returned the key; `resync`: a periodic resync;
+ * `retry`: a retry after a failure, a conflict or a requeue; `timer`: the end of a requested delay or of an interval;
+ * `schedule`: a slot of the schedule; `manual`: a request of a user or a program.
  */
 export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 'timer' | 'schedule' | 'manual';
 
@@ -31,9 +32,9 @@ export function isChange(reason: Reason): boolean {
 export const noReasons: readonly Reason[] = Object.freeze([]);
 
 /**
- * Returns the list with the given reason appended, unless the list is full. If the list has a reason with the same
- * type, detail and traceparent already, the given reason replaces it, because its revision is newer. The empty list is
- * never changed.
+ * Returns a list with the given reason appended, or the given list if it is full. If the list has a reason with the
+ * same type, detail and traceparent already, the given reason replaces that reason, because the given reason has the
+ * newer revision. The given list is never changed.
  */
 export function withReason(reasons: readonly Reason[], reason: Reason): readonly Reason[] {
   if (reasons.length === 0) return [reason];

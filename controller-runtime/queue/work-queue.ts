@@ -9,8 +9,8 @@ import { isChange, noReasons, withReason, type Reason } from './reason.ts';
 
 export interface AddOptions {
   /**
-   * The priority: keys with a higher priority come first. Default 0; for a running key that is requeued, the priority
-   * of its run.
+   * The priority: keys with a higher priority come first. Default 0; for `addAfter` and `addRateLimited` during a run
+   * of the key, the priority of that run.
    */
   readonly priority?: number;
   /** The reason of the add. Default: `manual` for add, `timer` for addAfter, `retry` for addRateLimited. */
@@ -64,7 +64,7 @@ export class WorkQueue {
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
 
-  /** Throws RangeError for an invalid option of the back-off; the error names the option. */
+  /** Throws the errors of {@link Backoff} for invalid options of the back-off. */
   constructor(options: WorkQueueOptions) {
     const { clock, onReady = () => {}, backoff = {}, retryLimit = Infinity } = options;
     this.#clock = clock;
@@ -97,7 +97,7 @@ export class WorkQueue {
 
   /**
    * Makes a key ready after a delay. If the key is delayed already, the earlier time counts. A ready key stays ready.
-   * With a delay ≤ 0, the call is the same as `add`.
+   * With a delay ≤ 0, the key becomes ready without a delay, as with `add`.
    */
   addAfter(key: string, delayMs: number, options?: AddOptions): void {
     const withDefaults = { priority: this.#requeuePriority(key, options), reason: options?.reason ?? timer };
@@ -134,8 +134,8 @@ export class WorkQueue {
   }
 
   /**
-   * Parks a key until something changes. Its failures still count. If a change arrived during its run, the key is ready
-   * after `done`.
+   * Parks a key until it is added with a change as the reason. Its failures still count. If a change arrived during its
+   * run, the key is ready after `done`.
    */
   park(key: string, error?: string): void {
     const entry = this.#entryOf(key);
@@ -220,7 +220,7 @@ export class WorkQueue {
   }
 
   /**
-   * Returns the states of the first `limit` keys that wait: those that are parked or fail, then at most `usual` others,
+   * Returns the states of the first `limit` keys that wait: parked and failing keys first, then at most `usual` others,
    * the ready ones before the delayed ones. The time is O(limit), for any number of keys.
    */
   waiting(limit: number, usual: number): readonly KeyState[] {

@@ -9,7 +9,9 @@ export interface StatusParts {
   readonly client: Client;
   readonly view: CacheView;
   readonly model: ModelDescriptor;
-  /** The object that the run received. Its generation becomes the observedGeneration of the status. */
+  /**
+   * The object that the run received. Its generation becomes `status.observedGeneration`, if the schema has this field.
+   */
   readonly object: ApiObject;
   /**
    * The conditions that the run has set with `condition()`. They are written together with the status. Absent when

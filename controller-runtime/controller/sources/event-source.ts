@@ -25,7 +25,10 @@ export interface EventSourceParts {
   readonly finalizerWrites: OwnRevisions;
   /** The revisions of the controller's own writes to kinds with `ignoreOwnWrites`. */
   readonly quietWrites: OwnRevisions;
-  /** Called with each state that a cache delivers, after the keys for it were enqueued. */
+  /**
+   * Called with each state that a cache delivers, after the event was handled. Mappings may still enqueue keys for the
+   * event later.
+   */
   readonly onObserved: (object: ApiObject) => void;
   readonly mappings: Pick<Mappings, 'add' | 'isIdle'>;
   readonly logger: Logger;
@@ -62,9 +65,9 @@ export class EventSource {
   }
 
   /**
-   * Enqueues the keys of the existing objects for which `isWanted` is true. For a Reconciler, it also enqueues the keys
-   * that the existing objects of owned and watched kinds lead to, because a Reconciler is called for absent objects,
-   * too. Remove the returned registrations when they have synced.
+   * Enqueues the keys of the existing objects of the controller's own kind for which `isWanted` is true. For a
+   * Reconciler, it also enqueues the keys that the existing objects of owned and watched kinds lead to, because a
+   * Reconciler is called for absent objects, too. Remove the returned registrations when they have synced.
    */
   replay(isWanted: (key: string) => boolean): readonly HandlerRegistration[] {
     const { definition, informers, queue } = this.#parts;
@@ -106,7 +109,10 @@ export class EventSource {
     return [...this.#registrations.values()].every((registration) => registration.hasSynced());
   }
 
-  /** True when no event waits for its delivery, for a mapping, or for the decision whether it causes a run. */
+  /**
+   * True when no event waits for its delivery, for a mapping, or for the decision whether it causes a run. Failed
+   * mappings that wait for a retry do not count.
+   */
   isIdle(): boolean {
     const { statusWrites, finalizerWrites, quietWrites, mappings } = this.#parts;
     const undecided = statusWrites.undecided + finalizerWrites.undecided + quietWrites.undecided;
@@ -203,8 +209,9 @@ export class EventSource {
   }
 
   /**
-   * Enqueues the controller owners of the states before and after a change. An owner counts only if its kind and group
-   * are those of the controller's own kind; the version does not matter.
+   * Enqueues the owners that the states before and after a change name in the owner reference with `controller: true`.
+   * An owner counts only if its kind and group are those of the kind that this controller reconciles; the version does
+   * not matter.
    */
   #onOwned(source: OwnedSource, change: ObjectChange, priority: number): void {
     const { definition, queue } = this.#parts;
@@ -233,8 +240,8 @@ function statesOf({ previous, object }: ObjectChange): readonly ApiObject[] {
 }
 
 /**
- * Returns the reason of a change of the object itself. A change of annotations may request a run, or resume a paused
- * object.
+ * Returns the reason of a change of the object itself: `manual` for a change of annotations that requests a run, or
+ * pauses or resumes the object; `resync` for a resync; otherwise `event`.
  */
 function ownReason(change: ObjectChange, priority: number): Reason {
   const { previous, object } = change;
@@ -244,8 +251,8 @@ function ownReason(change: ObjectChange, priority: number): Reason {
 }
 
 /**
- * Returns the kind and the name of the changed object for a reason. The kind comes from the source: an object that is
- * cached without its other fields has the kind PartialObjectMetadata.
+ * Returns the kind and the name of the changed object for a reason. The kind comes from the source: an object of which
+ * only the metadata is cached has the kind PartialObjectMetadata.
  */
 function namedBy({ model: { kind } }: OwnedSource | WatchSource, { object }: ObjectChange): string {
   return `${kind} ${object.metadata.name}`;

@@ -40,8 +40,8 @@ export function informerOf({ model, follows }: FollowedKind, client: Client): In
 }
 
 /**
- * Returns the informers from whose caches runs read, by cache id: for each kind, the informer with all objects, or else
- * the first informer with all fields.
+ * Returns the informers from whose caches runs read, by cache id: for each kind, the informer that keeps all objects
+ * with all fields, or else the first informer that keeps all fields of some objects. A kind without either is left out.
  */
 export function readableInformers(
   definition: ControllerDefinition,
@@ -58,7 +58,7 @@ export function readableInformers(
 }
 
 /**
- * Runs an informer until the signal aborts. When the informer ends earlier, this is reported, and the informer is run
+ * Runs an informer until the signal aborts. When the informer ends earlier, this is logged, and the informer is run
  * again after a back-off. Never rejects.
  */
 export async function followCache(informer: Informer<ApiObject>, cacheId: string, parts: FollowParts): Promise<void> {

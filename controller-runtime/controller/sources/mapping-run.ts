@@ -34,8 +34,8 @@ export class MappingRun {
 
   /**
    * Calls the mapping, and returns its keys. Rejects with the error that the mapping throws. At the timeout, the signal
-   * of the mapping aborts and the call is abandoned. A mapping only reads, so the next call may overlap with an
-   * abandoned one.
+   * of the mapping aborts, and `keysOf` rejects, although the call may still be under way. A mapping only reads, so the
+   * next call may overlap with this one.
    */
   async keysOf(state: ApiObject): Promise<readonly (string | ObjectKey | PrioritizedKey)[]> {
     try {

@@ -183,8 +183,8 @@ export class Mappings {
   }
 
   /**
-   * Reports and skips values that are not keys. The state is not mapped again, because the mapping would return the
-   * same values.
+   * Returns the key for a value that a mapping returned. For an invalid value, logs an error and returns no key. The
+   * state is not mapped again, because the mapping would return the same value.
    */
   #workKey(given: string | ObjectKey | PrioritizedKey, state: ApiObject): readonly MappedKey[] {
     const { definition, logger } = this.#parts;
@@ -199,7 +199,10 @@ export class Mappings {
     }
   }
 
-  /** Enqueues the failed states, together with those that have arrived meanwhile, for a retry. */
+  /**
+   * Enqueues the failed states, together with those that have arrived meanwhile, for a retry. Drops the failed states
+   * when too many objects already wait for a retry.
+   */
   #retry({ id, attempt }: { id: string; attempt: number }, failed: PendingStates, failures: readonly Failure[]): void {
     const { logger } = this.#parts;
     const isGivenUp = this.#failed.size >= maxFailed;

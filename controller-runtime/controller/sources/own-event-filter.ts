@@ -15,20 +15,21 @@ import { annotationsWithoutSlots } from '../run/slot-record.ts';
  */
 export type OwnEventVerdict = 'run' | 'none' | 'unlessOwnStatus' | 'unlessOwnFinalizers';
 
-/** Fields that each write of an object changes. */
+/** The fields of metadata that the server sets at each write of an object. */
 const writtenEachTime: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'managedFields']);
 
 const specOrLabels: Predicate = or(generationChanged, labelsChanged, otherAnnotationsChanged);
 
 /**
  * Returns the effect of an event of the controller's own kind. If `predicates` are given, they replace the default
- * rule.
+ * rule. Additions, deletions and resyncs always cause a run, and so do annotations that request a run, or pause or
+ * resume the object. Updates that change only the annotations of schedules never cause a run.
  */
 export function judgeOwnEvent(change: ObjectChange, predicates: readonly Predicate[] | undefined): OwnEventVerdict {
   const { previous, object } = change;
   if (previous === undefined || isResync(previous, object) || isOtherLife(previous, object)) return 'run';
-  // When a user requests a run, or resumes an object, every controller of the kind reconciles it. Predicates do not
-  // apply then.
+  // When a user requests a run, or pauses or resumes an object, every controller of the kind reconciles the object.
+  // Predicates do not apply then.
   if (actionBetween(previous, object) !== undefined) return 'run';
   if (isOfSlots(previous, object)) return 'none';
   if (predicates !== undefined) return predicates.every((predicate) => predicate(change)) ? 'run' : 'none';
@@ -45,8 +46,8 @@ export function isResync(previous: ApiObject, object: ApiObject): boolean {
 }
 
 /**
- * True when the deletion of the object has begun, or when it was deleted and created again. Predicates do not apply to
- * such changes.
+ * True when the deletion of the object has begun with this change, or when the object was deleted and created again.
+ * Predicates do not apply to such changes.
  */
 function isOtherLife(previous: ApiObject, object: ApiObject): boolean {
   return (

@@ -20,7 +20,10 @@ export interface SourceParts {
  */
 const keysPerTurn = 1_000;
 
-/** Takes keys from a source until the signal aborts, or the source ends. Never rejects. */
+/**
+ * Enqueues the keys of a source until the signal aborts, or the source ends. A source that throws is run again after a
+ * delay. Never rejects.
+ */
 export async function runSource(source: KeySource, { context, enqueue, graceMs }: SourceParts): Promise<void> {
   const { clock, signal } = context;
   const logger = childLogger(context.logger, { source: source.name });

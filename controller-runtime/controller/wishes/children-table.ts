@@ -25,13 +25,13 @@ interface KindTable {
    * its wishes in the order in which it created the dependents.
    */
   next: number;
-  /** The positions by key; computed only when the wishes are in another order. */
+  /** The positions by key; computed only when a wish is not for the dependent at the position `next`. */
   byKey: Map<string, number> | undefined;
 }
 
 /**
- * The existing dependents. The table finds the dependent of each wish, and the dependents that are not wished. Most
- * runs change nothing, so the table creates no strings or maps as long as the wishes are in the order of the
+ * The existing dependents. The table finds the dependent of each wish, and the dependents for which there is no wish.
+ * Most runs change nothing, so the table creates no strings or maps as long as the wishes are in the order of the
  * dependents.
  */
 export class ChildrenTable {
