@@ -44,9 +44,9 @@ export interface ManagerOptions {
   readonly metrics?: Metrics;
   /**
    * If given, the runs and the states of the controllers are reported as objects, which commands and the console read.
-   * The names of the objects begin with `name`. Only managers that take part in the same election may have the same
-   * `name` on a server. `by` is a reporter that several managers share. Without `by`, the manager has a reporter of its
-   * own, which writes with the client of the manager.
+   * In these objects, each controller is named `<name>/<controller>`. Only managers that take part in the same election
+   * may have the same `name` on a server. `by` is a reporter that several managers share. Without `by`, the manager has
+   * a reporter of its own, which writes with the client of the manager.
    */
   readonly report?: { readonly name: string; readonly by?: Reporter };
 }
