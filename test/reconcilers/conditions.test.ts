@@ -47,6 +47,22 @@ for (const transport of transports) {
       await at.stop();
     });
 
+    it('have a summary of their latest states, even if the run sets the same summary twice', async () => {
+      const at = await runTeam(transport, async ({ condition, status }) => {
+        condition('Staffed', 'False', { reason: 'Empty' });
+        condition.summary('Ready', ['Staffed']);
+        await status({ members: 1 });
+        condition('Staffed', 'True', { reason: 'Enough' });
+        condition.summary('Ready', ['Staffed']);
+      });
+      const { status } = await at.client.get(Team, 'red');
+      expect(status?.conditions?.map((each) => `${each.type}=${each.status}`)).to.deep.equal([
+        'Staffed=True',
+        'Ready=True',
+      ]);
+      await at.stop();
+    });
+
     it('are written with the status, and also when the run throws', async () => {
       const at = await runTeam(transport, async ({ object, condition, status }) => {
         condition('Staffed', 'Unknown', { reason: 'Counting' });
