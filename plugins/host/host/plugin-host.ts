@@ -261,7 +261,7 @@ export class PluginHost {
     return this.#awaited.reasonOf(kind, [...known, ...refused]);
   }
 
-  /** Returns the plugin in whose files an error was created, if the stack of the error shows it. */
+  /** Returns the name of the plugin whose files are on the stack of an error; undefined when there is none. */
   pluginOf(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     return this.#fleet.instances.find(({ folder }) => folder !== undefined && isFromFolder(stack, folder))?.manifest
