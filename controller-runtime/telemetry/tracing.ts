@@ -12,9 +12,9 @@ let loaded: TraceApi | undefined;
 let isMissing = false;
 
 /**
- * Returns OpenTelemetry's API once the program has installed a tracer provider; undefined before that. The check reads
- * one global. Programs without tracing do not load the API, which takes 20 ms, and need not install it: it is an
- * optional peer dependency, and every SDK brings it.
+ * Returns OpenTelemetry's API once the program has installed a tracer provider; undefined before that, and when the API
+ * cannot be loaded. The check reads one global. Programs without tracing do not load the API, which takes 20 ms, and
+ * need not install it: it is an optional peer dependency, and every SDK brings it.
  */
 function installedApi(): TraceApi | undefined {
   const installed: unknown = Reflect.get(globalThis, globalKey);
@@ -53,10 +53,12 @@ export interface SpanOptions {
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
   /**
    * The traceparents of the spans that caused this work. If given, the span begins a new trace with links to these
-   * spans. If absent, the span is a child of the current span.
+   * spans. If `causes` and `headers` are absent, the span is a child of the current span.
    */
   readonly causes?: readonly string[];
-  /** The headers of a request. The span becomes a child of the span that the headers name. */
+  /**
+   * The headers of a request. The span is a child of the span that they name, or begins a new trace if they name none.
+   */
   readonly headers?: object;
 }
 

@@ -15,9 +15,9 @@ const pollMs = 3;
 
 /**
  * Calls the condition repeatedly until it returns a truthy value, and resolves with this value. A condition that throws
- * or rejects is called again; its last error is the cause of the time-out's error. `await eventually(() =>
- * expect(list).to.have.length(2))` works, because an assertion is truthy; a function body without `return` never
- * returns a truthy value.
+ * or rejects is called again; if the last call fails, its error is the cause of the time-out's error. `await
+ * eventually(() => expect(list).to.have.length(2))` works, because an assertion is truthy; a function body without
+ * `return` never returns a truthy value.
  */
 export async function eventually<V>(
   condition: () => V | Promise<V>,

@@ -24,7 +24,7 @@ export type Fault =
    * error, and is not sent.
    */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
-  /** The body ends with an error after this number of bytes. */
+  /** The body of the response ends with an error after this number of bytes. */
   | { readonly kind: 'cut'; readonly afterBytes: number };
 
 export interface FaultInjectingFetch {
@@ -37,7 +37,7 @@ export interface FaultInjectingFetch {
    * apply in order, each once.
    */
   inject(fault: Fault, matches?: (request: RecordedRequest) => boolean): void;
-  /** Breaks the bodies that are being read, mostly those of watches, and returns their number. */
+  /** Breaks the response bodies that are being read, mostly those of watches, and returns their number. */
   cutAll(): number;
 }
 

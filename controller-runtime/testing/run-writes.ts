@@ -29,7 +29,10 @@ export interface RunOfWrite {
 export interface WriteStep {
   readonly request: ClientRequest;
   readonly run: RunOfWrite;
-  /** The object before the write; absent when it did not exist. */
+  /**
+   * The object before the write; absent when it did not exist. If no controller follows the kind: the object as the
+   * client last received it; absent when the client never received it.
+   */
   readonly before?: ApiObject;
   /** The object after the write; absent when it is gone, or the write failed. */
   readonly after?: ApiObject;

@@ -26,15 +26,15 @@ export type TestKitOptions = ({ readonly client: Client } | { readonly server: {
   /** The external systems that {@link TestKit.expectConverged} watches. Default none. */
   readonly externalSystems?: readonly ExternalSystem[];
   /**
-   * If true, each write of a run waits until {@link TestKit.step} sends it, or `settle` sends all writes. Default
-   * false.
+   * If true, each write of a run waits until {@link TestKit.step} sends it, or `settle` or `expectConverged` sends all
+   * writes. Default false.
    */
   readonly stepped?: boolean;
   /**
    * The invariants, by name. They are checked after each write of a run, before the next write. They receive a client
    * that reads the stored objects. An invariant is broken when its function throws or rejects. `settle`, `step` and
    * `expectConverged` then reject with an error that names the first write that broke an invariant, the run of this
-   * write, and the fields that it changed. Default none.
+   * write, and the fields that it changed, or says that no run of the controllers broke the invariant. Default none.
    */
   readonly invariants?: KitInvariants;
 };
@@ -44,7 +44,7 @@ export interface TestKit {
   /** The manager runs the controllers from the creation of the kit until {@link stop}. */
   readonly manager: Manager;
   /**
-   * Resolves when all queues are empty, no request is in flight, and the controllers have received all changes from the
+   * Resolves when all queues are empty, no run is under way, and the controllers have received all changes from the
    * server. Keys that wait for a back-off or a delay do not count. Rejects after the time-out (default 5000 ms of real
    * time) with an error that names the busy parts.
    */

@@ -27,7 +27,10 @@ export interface ProcessParts {
   readonly uuid: () => string;
   readonly source: FaultSource;
   readonly wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject>;
-  /** Called with each mistake that makes the check fail, whatever the result of the run is. */
+  /**
+   * Called with a line about each request that a run of a controller did not await. Such a request makes the check
+   * fail, even if the final state is right.
+   */
   readonly onProblem: (problem: string) => void;
 }
 

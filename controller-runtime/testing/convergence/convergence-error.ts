@@ -15,10 +15,11 @@ export interface ConvergenceFailure {
    */
   readonly faults: readonly string[];
   readonly differences: readonly Difference[];
-  /** The keys whose last run failed, and the runnables that failed, each with the reason. */
+  /** The keys whose last run failed, and the mappings, sources and runnables that failed, each with the reason. */
   readonly failing: readonly string[];
   /**
-   * The error with which the scenario rejected, or the error of the last failure that remained at the end of the run.
+   * The error that ended the run, such as an error of the scenario or a broken invariant. For a run that came to its
+   * end with failures, the last error that the controllers' manager logged.
    */
   readonly cause?: unknown;
 }
@@ -26,7 +27,8 @@ export interface ConvergenceFailure {
 const maxLines = 20;
 
 /**
- * The error for a reconciler whose final state depends on faults. The message has all that is needed to repeat the run.
+ * The error of a check in which a run failed, reached another final state than the run without faults, or ended with
+ * permanent failures. The message has all that is needed to repeat the run.
  */
 export class ConvergenceError extends Error {
   readonly seed: number | undefined;

@@ -12,9 +12,9 @@ export interface ScenarioContext {
   readonly clock: FakeClock;
   /**
    * Waits until the controllers have nothing to do. The clock advances when faults make the controllers wait for the
-   * restart of a process, the reconnect of a watch or a retry. Controllers may see the changes between two calls late,
-   * or only the last of several changes to an object. Rejects when the controllers still have work after ten minutes of
-   * the clock.
+   * restart of a process, the reconnect of a watch or a retry. Between two calls of `settle`, controllers may see
+   * changes late, or only the last of several changes to an object. Rejects when the controllers still have work after
+   * ten minutes of the clock, when an invariant is broken, and when a run did not await a request.
    */
   settle(this: void): Promise<void>;
 }
@@ -53,9 +53,9 @@ export interface ConvergenceOptions {
    */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /**
-   * Fakes of external systems. Each run resets them with its clock, and their final states are compared. Each call in
-   * the run without faults (of more than a hundred calls, a hundred that are evenly spread) is tested once with a
-   * failure, and once with a lost response. Default none.
+   * Fakes of external systems. Each run resets them with its clock, and their final states are compared. For each call
+   * in the run without faults, the call fails in one later run, and its response is lost in another. If there are more
+   * than a hundred calls, this applies to a hundred of them, evenly spread. Default none.
    */
   readonly externalSystems?: readonly ExternalSystem[];
   /**
@@ -64,8 +64,8 @@ export interface ConvergenceOptions {
    */
   readonly seeds?: number | readonly number[];
   /**
-   * The invariants, by name. They are checked after each write, including the writes of the scenario, with a client
-   * without faults. An invariant that throws or rejects is broken. Default none.
+   * The invariants, by name. They are checked after each write that the server has executed, including the writes of
+   * the scenario, with a client without faults. An invariant that throws or rejects is broken. Default none.
    */
   readonly invariants?: Readonly<Record<string, (client: Client) => unknown>>;
   /**
@@ -73,9 +73,9 @@ export interface ConvergenceOptions {
    */
   readonly generatedNames?: boolean;
   /**
-   * Returns the part of an object that is compared; undefined leaves the object out. Default: everything except uid,
-   * version, resourceVersion, generation and managedFields. All points in time count as equal. For
-   * `observedGeneration`, only its difference to `generation` is compared.
+   * Returns the part of an object that is compared; undefined leaves the object out. Default: the whole object. The
+   * comparison always leaves out uid, version, resourceVersion, generation and managedFields of the metadata. All
+   * points in time count as equal. For `observedGeneration`, only its difference to `generation` is compared.
    */
   normalise?(this: void, object: ApiObject): ApiObject | undefined;
 }
@@ -96,7 +96,7 @@ export interface ServerParts {
   readonly clock: FakeClock;
   readonly random: () => number;
   readonly uuid: () => string;
-  /** The models to serve. The server must serve them when the promise resolves. */
+  /** The models to serve. The server must serve them when the promise of {@link StartServer} resolves. */
   readonly models: readonly ModelDescriptor[];
 }
 

@@ -34,7 +34,7 @@ export interface RunOutcome {
   readonly faults: readonly string[];
   /** The failures that remain at the end of the run, a line each. */
   readonly failing: readonly string[];
-  /** The error of the last of these failures. */
+  /** The last error that the manager of the running process logged; undefined when there is none. */
   readonly lastError: unknown;
 }
 
@@ -50,7 +50,7 @@ const longestRetryMs = 60_000;
  * to another, both may appear idle for a few turns.
  */
 const idleTurns = 10;
-/** The number of busy turns of the event loop after which a process is assumed to wait for the clock. */
+/** The number of turns of the event loop after which a run that is not idle yet is assumed to wait for the clock. */
 const patientTurns = 60;
 
 /**

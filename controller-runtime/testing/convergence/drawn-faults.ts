@@ -7,14 +7,14 @@ const maxFaults = 3;
  * than one back-off, or longer than several back-offs in a row.
  */
 const pausesMs = [0, 50, 2_000, 20_000] as const;
-/** The delays from which the check chooses at random when a request fails. */
+/** The delays from which the check chooses at random how late a failed request rejects. */
 const delaysMs = [0, 0, 50, 2_000] as const;
 const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'loseAnswer'] as const;
 const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;
 
 /**
- * Chooses one to three random faults of any type, at any writes and events. It refuses no reads, because another part
- * of the check refuses up to a hundred reads, one in each run.
+ * Chooses one to three random faults of writes and events. Reads and calls of external systems get no fault, because
+ * another part of the check injects faults into up to a hundred of each, one in each run.
  */
 export function drawFaults(random: () => number, extent: RunExtent): FaultPlan {
   const draw = new Draw(random);

@@ -32,7 +32,7 @@ interface Life {
   process: ControllerProcess | undefined;
   /** True when another process has become the leader, and this process does not know that. */
   isDeposed: boolean;
-  /** The restart that started this process. A fault that ends the process replaces it with the next restart. */
+  /** The restart that started this process; once a fault has ended the process, the restart that follows. */
   restart: Restart;
   /** For each kind, the number of changes by which its cache lags at the start. */
   readonly behind: Map<string, number>;
@@ -78,7 +78,9 @@ export class FaultDriver {
     return this.#parts.clock.monotonicMs() < this.#recoveredMs;
   }
 
-  /** Throws when the controllers have made a mistake that makes the check fail, whatever the result of the run is. */
+  /**
+   * Throws when a run of a controller did not await a request. The check then fails, even if the final state is right.
+   */
   check(): void {
     if (this.#problem !== undefined) throw new Error(this.#problem);
   }

@@ -3,7 +3,7 @@ import type { ApiObject } from '../../api/index.ts';
 import type { ExternalSystem } from '../fakes/external-system.ts';
 import { labelOfSystem, plainState } from './external-state.ts';
 
-/** The compared forms of objects, by kind and key. */
+/** The compared forms of objects, by kind and key, and of the states of external systems, by name. */
 export type FinalState = ReadonlyMap<string, unknown>;
 
 export interface StateParts {
@@ -20,7 +20,7 @@ export interface StateParts {
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 /** Finds UUIDs anywhere in a string. */
 const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Fields that differ between runs, or that depend on the order of changes. */
+/** Fields of the metadata that differ between runs, or that depend on the order of changes. */
 const incidental: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'generation', 'uid', 'managedFields']);
 
 /** Returns the final state without the parts that differ between equal runs. */

@@ -12,9 +12,10 @@ type Method = (...args: readonly unknown[]) => unknown;
 const neverSettles = new Promise<never>(() => {});
 
 /**
- * Finds requests that a successful run did not await: the run does not notice when they fail, so nothing retries them.
- * A failed run may leave requests behind (`Promise.all` does), because its key runs again. A request that is found
- * never settles, because the test runner would report its rejection before the result of the check.
+ * Finds requests that a successful run did not await: writes that are under way at its end, and requests that it makes
+ * after its end. The run does not notice when they fail, so nothing retries them. A failed run may leave requests
+ * behind (`Promise.all` does), because its key runs again. A request that is found never settles, because the test
+ * runner would report its rejection before the result of the check.
  */
 export class ForgottenAwaits {
   readonly #onFound: (problem: string) => void;
@@ -25,7 +26,7 @@ export class ForgottenAwaits {
     this.#onFound = onFound;
   }
 
-  /** Returns the controller, with a check after each run for requests that are under way or are made later. */
+  /** Returns the controller. Each successful run is checked for writes under way at its end, and for later requests. */
   watching(definition: ControllerDefinition, requests: () => FaultyRequests): ControllerDefinition {
     const { name, reconcile, cleanup } = definition;
     const watched =

@@ -12,7 +12,7 @@ export interface InvariantParts {
   readonly random: () => number;
 }
 
-/** Checks the invariants after each write. */
+/** Checks the invariants after each write that succeeds. */
 export class Invariants {
   readonly #parts: InvariantParts;
   #broken: Error | undefined;
@@ -21,7 +21,7 @@ export class Invariants {
     this.#parts = parts;
   }
 
-  /** Returns the client, with a check of the invariants after each write. */
+  /** Returns the client, with a check of the invariants after each write that succeeds. */
   watching(client: Client): Client {
     const { clock, random, invariants } = this.#parts;
     if (Object.keys(invariants).length === 0) return client;

@@ -3,7 +3,7 @@ import type { FinalState } from './final-state.ts';
 
 /** A difference between the final state of a run and that of the run without faults. */
 export interface Difference {
-  /** The object, such as `Person ada` or `Badge team/ada`. */
+  /** The object, such as `Person ada` or `Badge team/ada`; or the system, such as `external system "mail"`. */
   readonly object: string;
   /** The path, such as `status.greeting` or `spec.tags[1]`; empty for the whole object. */
   readonly path: string;

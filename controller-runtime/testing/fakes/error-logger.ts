@@ -4,8 +4,8 @@ import type { Logger } from '../../api/index.ts';
 const oneLine = { breakLength: Infinity };
 
 /**
- * Makes a logger that prints only errors, to stderr: when a test waits for a controller without success, an error of
- * the controller is usually the reason. It prints the message and its fields on one line, then `err` with its stack.
+ * A logger that prints only errors, to stderr: when a test waits for a controller without success, an error of the
+ * controller is usually the reason. It prints the message and its fields on one line, then `err` with its stack.
  */
 export const errorLogger: Logger = Object.freeze({
   debug() {},

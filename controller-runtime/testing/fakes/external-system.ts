@@ -75,7 +75,8 @@ export interface ExternalSystem<S = unknown, F = unknown> {
    */
   inject(fault: CallFault, matches?: (call: RecordedCall) => boolean): void;
   /**
-   * Takes the system down: all calls reject, and no operation is carried out, until the returned function is called.
+   * Takes the system down: new calls reject without an effect, until the returned function is called or the system is
+   * reset.
    */
   takeDown(error?: Error): () => void;
   /**

@@ -22,7 +22,7 @@ export interface FaultyClientOptions {
 export interface FaultyClient {
   /** The client for the controllers under test. Its informers have caches of their own, like over HTTP. */
   readonly client: Client;
-  /** Every request so far, in order, including those of informers and those with a fault. */
+  /** Every request before a crash, in order, including those of informers and those with a fault. */
   readonly requests: readonly LoggedRequest[];
   /**
    * Injects a fault into the next request for which `matches` returns true; default: the next request. Several faults
@@ -30,8 +30,8 @@ export interface FaultyClient {
    */
   inject(fault: ClientFault, matches?: (request: ClientRequest) => boolean): void;
   /**
-   * Breaks the watches that match (default all), and returns their number. After a back-off of about a second, the
-   * watches resume from their last revision. With `expired` (410), the informers of these watches list again at once.
+   * Breaks the watches that match (default all), and returns their number. Informers resume their watches from the last
+   * revision after a back-off, at first of 400 to 800 ms. With `expired` (410), they list again at once instead.
    */
   dropWatches(options?: { readonly expired?: boolean; readonly matches?: (request: ClientRequest) => boolean }): number;
   /**

@@ -97,7 +97,7 @@ export class FaultyRequests implements Interceptor {
     return [...this.#underWay];
   }
 
-  /** True while some events are held back. */
+  /** True while the events of some watches are to be held back, even if there are no such events. */
   get isHolding(): boolean {
     return this.#holds.size > 0;
   }

@@ -16,8 +16,8 @@ export interface ApplyDeclaredParts extends CheckDeclaredParts {
 
 /**
  * Applies the objects (spec 2.9): creates absent objects, and changes existing objects except for fields that others
- * have changed. Resolves with these fields, each with file, document and line. If any object has a mistake, no object
- * is written, and the promise rejects with all mistakes.
+ * have changed. Resolves with these fields, each with file, document and line. Rejects with all mistakes. No object is
+ * written if a file has a mistake, or if a dry run of any object finds one.
  */
 export async function applyDeclaredObjects(
   declarations: readonly Declaration[],
@@ -80,8 +80,8 @@ async function applyOne(
 }
 
 /**
- * Adds the annotation, which the plugin then owns as a field manager. In a copy of the object, another manager owns the
- * annotation, so the copy does not count as created by the plugin.
+ * Adds the annotation, which the plugin then owns as a field manager. In a copy that a user makes of the object,
+ * another manager owns the annotation, so an uninstallation of the plugin does not delete the copy.
  */
 function marked({ object }: DeclaredObject, { createdBy, plugin }: ApplyDeclaredParts): DeclaredObject['object'] {
   const annotations = { ...object.metadata.annotations, [createdBy]: plugin };

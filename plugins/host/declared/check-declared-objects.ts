@@ -30,8 +30,8 @@ export interface CheckedObjects {
 }
 
 /**
- * Tries every object in a dry run. Finds objects that the server would refuse, and objects with the same value under a
- * unique index.
+ * Tries to create every object in a dry run. Finds kinds that are not registered, objects that the server would refuse,
+ * and objects with the same name, or with the same value under a unique index.
  */
 export async function checkDeclaredObjects(
   objects: readonly DeclaredObject[],

@@ -36,8 +36,8 @@ export interface PluginHostOptions {
    */
   readonly leaderElection?: boolean | LeaseTimes;
   /**
-   * A folder of plugin folders, each with its plugin's name. The host looks there for a plugin when an object enables
-   * one that was not added. Default: none.
+   * A folder of plugin folders, each with its plugin's name. The host looks there for a plugin when a Plugin object has
+   * the name of a plugin that was not added. Default: none.
    */
   readonly pluginsDir?: string;
   /** Records the runs of the plugins' controllers. The caller closes it after the host. Default: no records. */
@@ -66,9 +66,9 @@ const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
 const notInstalled = 'the host has no plugin of this name';
 
 /**
- * Runs plugins in dependency order, independent ones at the same time. A failure of one does not affect the others or
- * the host. Each plugin also has an object; a change of its `spec.enabled` starts or stops the plugin. A host is used
- * once: add plugins, start, stop.
+ * Runs plugins in dependency order, independent ones at the same time. A failure of one affects only the plugins that
+ * depend on it. Each plugin also has an object; a change of its `spec.enabled` starts or stops the plugin. A host is
+ * used once: add plugins, start, stop.
  */
 export class PluginHost {
   readonly #parts: Required<Pick<PluginHostOptions, 'server' | 'clock' | 'logger'>>;
@@ -135,8 +135,8 @@ export class PluginHost {
   }
 
   /**
-   * Adds all plugins in the folder of plugins, in the order of their names. Never rejects: a plugin that cannot be read
-   * is Failed, and a missing folder counts as empty.
+   * Adds all plugins in the folder of plugins, in the order of their names. A plugin that cannot be read is Failed, and
+   * a missing folder counts as empty. Rejects when the folder cannot be read for another reason.
    */
   async addInstalled(): Promise<void> {
     if (this.#pluginsDir === undefined) return;
@@ -170,11 +170,11 @@ export class PluginHost {
   }
 
   /**
-   * Replaces the plugin of the same name, even one that was refused. Other plugins' kinds and their watches are not
-   * affected; stored objects stay. Resolves when the new plugin is Started or Failed, or when its object disables it.
-   * Rejects, and keeps the previous plugin running, when the new plugin requires another version of the host, when its
-   * group is reserved, when its module cannot be loaded or exports no plugin, or when the schema of its settings is
-   * invalid.
+   * Replaces the plugin of the same name, even one that was refused. The plugins that depend on it also stop, and start
+   * again; others are not affected, and stored objects stay. Resolves when the new plugin is Started or Failed, or when
+   * its object disables it. Rejects, and keeps the previous plugin running, when the new plugin requires another
+   * version of the host, when its group is reserved, when its module cannot be loaded or exports no plugin, or when the
+   * schema of its settings is invalid.
    */
   async reload(source: PluginSource): Promise<void> {
     this.#checkFits(source.manifest);
@@ -261,7 +261,7 @@ export class PluginHost {
     return this.#awaited.reasonOf(kind, [...known, ...refused]);
   }
 
-  /** Returns the plugin in whose files an error was created, if the stack of the error shows it. */
+  /** Returns the name of the plugin whose files are on the stack of an error; undefined when there is none. */
   pluginOf(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     return this.#fleet.instances.find(({ folder }) => folder !== undefined && isFromFolder(stack, folder))?.manifest

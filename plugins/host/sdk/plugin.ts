@@ -27,8 +27,8 @@ export interface PluginSchemeManager {
 }
 
 /**
- * The controllers of a plugin. Controllers that `start` adds begin to work when all kinds of the plugin are indexed;
- * later ones begin at once.
+ * The controllers of a plugin. Controllers that `start` adds begin to work when all kinds of the plugin are indexed and
+ * its declared objects are applied; later ones begin at once.
  */
 export interface PluginControllers {
   /** Adds a controller. Throws when another controller of the plugin has its name, and after the plugin has stopped. */
@@ -44,7 +44,7 @@ export interface PluginControllers {
 export interface PluginEndpoints {
   /**
    * Adds a router, a controller class, or an instance of a controller class. A controller without `@ApiVersion` is
-   * ignored, and logs a warning.
+   * ignored, with a warning in the log.
    * @throws Error that gives the reason: the router has no group and version, its group belongs to another plugin, its
    * path belongs to a kind or another plugin, or this plugin has stopped.
    */

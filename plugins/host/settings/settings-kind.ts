@@ -10,7 +10,7 @@ export interface SettingsObject extends ApiObject {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the rules of the schema in the plugin's manifest that a spec breaks. */
+/** Returns a violation for each rule of the schema in the plugin's manifest that a spec breaks. */
 export type SettingsRule = (plugin: string, spec: SettingsObject['spec']) => readonly FieldViolation[];
 
 const spec = {

@@ -3,7 +3,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { createHash } from 'node:crypto';
 
-/** The key prefixes of objects that the service itself writes. They are not effects of a plugin. */
+/** The key prefixes of objects that are no effects of a plugin: leases, events, and the service's own kinds. */
 const leftOut = [
   '/registry/coordination.k8s.io/leases/',
   '/registry/events.k8s.io/',
@@ -15,7 +15,7 @@ const leftOut = [
 
 const firstBrace = '{'.charCodeAt(0);
 
-/** Returns the digest of each unencrypted object in an export, by the key of the object. */
+/** Returns the digest of each unencrypted object in an export, except {@link leftOut}, by the key of the object. */
 export async function digestsOf(text: AsyncIterable<Uint8Array | string>): Promise<ReadonlyMap<string, string>> {
   const digests = new Map<string, string>();
   for await (const { key, data } of objectsIn(text))

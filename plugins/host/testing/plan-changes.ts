@@ -50,7 +50,7 @@ export interface PlannedChange {
   readonly writes?: number;
 }
 
-/** The last failure of a controller for one object. */
+/** The last warning or error that was logged for one key of a controller. */
 export interface PlannedFailure {
   /** The name of the controller, and the key of the object. */
   readonly what: string;
@@ -59,11 +59,11 @@ export interface PlannedFailure {
 
 /** The changes that plugins would make. */
 export interface ChangePlan {
-  /** The changes, sorted by group, kind, namespace and name. */
+  /** The changes, sorted by group, resource, namespace and name. */
   readonly changes: readonly PlannedChange[];
   /** The calls of external services that the plugins tried to make. */
   readonly calls: readonly ExternalCall[];
-  /** The last error of each key that had an error. */
+  /** The last warning or error of each key that had one. */
   readonly failures: readonly PlannedFailure[];
   /** The reason why the plugins still had work at the end; absent if they had no work. */
   readonly unsettled?: string;
@@ -156,8 +156,8 @@ async function runToRest(
 }
 
 /**
- * Returns a logger that keeps the last error of each key. A later success of the key does not remove the error, so that
- * the plan shows it, too.
+ * Returns a logger that keeps the last warning or error of each key. A later success of the key does not remove it, so
+ * the plan also shows failures that a retry has repaired.
  */
 function failureLogger(failures: Map<string, string>): Logger {
   const keep = (fields: object, message: string): void => {

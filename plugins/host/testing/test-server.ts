@@ -21,8 +21,8 @@ import { present } from '../text/present.ts';
  */
 export interface TestServerOptions extends ApiServerOptions {
   /**
-   * The plugins to run: values, or paths of folders. Plugins without a folder have the names plugin-1, plugin-2 and so
-   * on.
+   * The plugins to run: values, or paths of folders. A plugin without a folder has the name `plugin-<n>`; n is its
+   * place in the list, from 1.
    */
   readonly plugins?: readonly (Plugin | string)[];
   /** The models of a further plugin, which has the name `test`. */
@@ -48,7 +48,7 @@ export interface TestServer {
   /** A client over HTTP or HTTPS, with the token and the certificate authority of the server. */
   readonly httpClient: Client;
   readonly server: ApiServer;
-  /** Returns the name and the phase of each plugin. */
+  /** Returns the status of each plugin. */
   plugins(): readonly PluginStatus[];
   /**
    * Resolves when controllers and garbage collection have no work; delayed keys do not count. Rejects after a timeout
