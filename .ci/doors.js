@@ -170,7 +170,7 @@ function rowProblems({ root, home, folder, row }) {
     .flatMap((name) => importsIn(readFileSync(resolve(root, where, name), 'utf8')))
     .map((source) => targetOf(`${where}/file`, source, home));
   const idle = row.imports.filter((entry) => !targets.some((target) => target !== undefined && opens(entry, target)));
-  return idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove it`);
+  return idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove ${entry} from its row`);
 }
 
 /**

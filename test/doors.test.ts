@@ -115,7 +115,9 @@ describe('the table of imports', () => {
       });
       expect(await tableProblems(folder)).to.have.members([
         ...crowdedFolders.map((crowd) => `${crowd} has 26 source files; a folder may have 25: divide it`),
-        ...['store', 'node:', 'koa'].map((entry) => `${table}: no file of apiserver/idle imports ${entry}: remove it`),
+        ...['store', 'node:', 'koa'].map(
+          (entry) => `${table}: no file of apiserver/idle imports ${entry}: remove ${entry} from its row`,
+        ),
         `${table}: there is no folder apiserver/gone`,
       ]);
     } finally {

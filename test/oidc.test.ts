@@ -230,7 +230,7 @@ ${indented(of.ca)}
       ['apiVersion: apiserver.config.k8s.io/v1\nkind: A\n', ':2: kind: must be AuthenticationConfiguration'],
       [jwt(good), ':4: jwt[0].claimMappings: is required'],
       [jwt(mappings.replace('  ', '- ')), ':4: jwt[0].issuer: is required'],
-      [jwt(good.replace('https', 'http') + mappings), ':4: jwt[0].issuer.url: must be a URL such as https://'],
+      [jwt(good.replace('https', 'http') + mappings), ':4: jwt[0].issuer.url: must be an HTTPS URL such as https://'],
       [jwt(good.replace('[a]', '[]') + mappings), ':4: jwt[0].issuer.audiences: must name at least one audience'],
       [jwt(`${good}${mappings}  userValidationRules: []\n`), ':6: jwt[0].userValidationRules: is not known here'],
       [jwt(good + mappings.replace(", prefix: ''", '')), ':5: jwt[0].claimMappings.username.prefix: is required'],

@@ -32,7 +32,7 @@ function bundledPaths([folder, names]) {
   return (names.includes('*') ? all : names).flatMap((name) => {
     const path = packages.find(folder, name);
     if (path === undefined)
-      throw new Error(`.ci/packages/dependencies.yaml: bundled: ${name} is not installed; remove it`);
+      throw new Error(`.ci/packages/dependencies.yaml: ${name} is not installed: remove it from "bundled"`);
     return [...packages.neededBy(path, false)];
   });
 }

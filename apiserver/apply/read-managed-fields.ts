@@ -92,7 +92,7 @@ class EntryReader {
   #text(name: string, maxLength: number): string {
     const value = this.#sent[name] ?? '';
     if (typeof value === 'string' && value.length <= maxLength && printable.test(value)) return value;
-    this.#refuse(name, `must be a string of at most ${maxLength} printable characters`);
+    this.#refuse(name, `must be a string of at most ${maxLength} printable ASCII characters`);
     return '';
   }
 

@@ -91,7 +91,7 @@ describe('an audit policy', () => {
     ['rules:\n  - level: None\n    verb: [get]', 'policy.yaml:5: rules[0].verb: is not known here'],
     ['rules: [{ level: None, omitStages: [Late] }]', 'policy.yaml:3: rules[0].omitStages[0]: must be one of'],
     ['rules: [{ level: None, nonResourceURLs: [debug] }]', 'policy.yaml:3: rules[0].nonResourceURLs[0]: must be'],
-    ['rules: [{ level: None, nonResourceURLs: [/a], namespaces: [b] }]', 'make it a separate rule'],
+    ['rules: [{ level: None, nonResourceURLs: [/a], namespaces: [b] }]', 'use a separate rule'],
     ['rules: [{ level: None, resources: [{ resourceNames: [b] }] }]', 'resourceNames: needs resources'],
     ['omitManagedFields: 1\nrules: [{ level: None }]', 'policy.yaml:3: omitManagedFields: must be true or false'],
   ] as const) {

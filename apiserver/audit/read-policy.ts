@@ -51,14 +51,14 @@ function readResources(fields: SettingsFields): AuditedResources {
   const resources = fields.texts('resources');
   const resourceNames = fields.texts('resourceNames');
   if (resourceNames.length > 0 && resources.length === 0) {
-    throw fields.mistake('resourceNames', 'needs resources: add the plurals of the named objects');
+    throw fields.mistake('resourceNames', 'needs resources: add the plural names of the kinds of these objects');
   }
   return { group: fields.optionalText('group') ?? '', resources, resourceNames };
 }
 
 function checkPaths(fields: SettingsFields, paths: readonly string[], hasResources: boolean): void {
   if (paths.length > 0 && hasResources) {
-    throw fields.mistake('nonResourceURLs', 'cannot be combined with resources or namespaces: make it a separate rule');
+    throw fields.mistake('nonResourceURLs', 'cannot be combined with resources or namespaces: use a separate rule');
   }
   for (const [index, path] of paths.entries()) {
     const isPath = path === '*' || (path.startsWith('/') && !path.slice(0, -1).includes('*'));

@@ -36,7 +36,7 @@ export const secretKind: ModelDescriptor = defineModel({
   nameFormat: 'subdomain',
   schema: {
     type: 'object',
-    description: 'Secret holds passwords, tokens and keys. It is encrypted in the database.',
+    description: 'Secret holds passwords, tokens and keys. By default, it is encrypted in the database.',
     properties: {
       data: { ...base64Values, description: 'The values in base64. Keys have letters, digits, "-", "_" and ".".' },
       stringData: {

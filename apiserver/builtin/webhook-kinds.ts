@@ -79,7 +79,7 @@ const webhookFields: Readonly<Record<string, JsonSchema>> = {
   failurePolicy: { ...text, default: 'Fail', description: 'Fail or Ignore: the effect of a call that fails.' },
   matchPolicy: { ...text, default: 'Equivalent', description: 'Exact or Equivalent.' },
   namespaceSelector: { ...selector, description: 'Selects the namespaces of the objects that are sent. Default: all.' },
-  objectSelector: { ...selector, description: 'Selects the objects that are sent by their labels. Default: all.' },
+  objectSelector: { ...selector, description: 'Selects, by their labels, the objects that are sent. Default: all.' },
   sideEffects: { ...text, description: 'None or NoneOnDryRun.' },
   timeoutSeconds: { type: 'integer', format: 'int32', default: 10, description: 'From 1 to 30.' },
   admissionReviewVersions: {

@@ -148,7 +148,7 @@ async function createKeyFile(path: string): Promise<boolean> {
 function newConfig(): string {
   const name = `key-${randomBytes(4).toString('hex')}`;
   return `# The key that encrypts the Secrets of the database. Keep a copy apart from copies of the database: without the key, no one
-# can read them. To change the key, write a new one above it, restart the server, and run "homeostat reencrypt".
+# can read the Secrets. To change the key, write a new one above it, restart the server, and run "homeostat reencrypt".
 apiVersion: apiserver.config.k8s.io/v1
 kind: EncryptionConfiguration
 resources:

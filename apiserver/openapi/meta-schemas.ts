@@ -32,7 +32,8 @@ const objectMeta: OpenApiSchema = {
       ...text,
       maxLength: 253,
       description:
-        'Unique within the kind: lowercase letters, digits and hyphens, alphanumeric at both ends. Immutable.',
+        'Unique within the kind and the namespace, if any. Lowercase letters, digits and hyphens, alphanumeric at ' +
+        'both ends; some kinds allow more characters. Immutable.',
     },
     generateName: { ...text, description: 'Prefix of a generated name, used at creation when name is absent.' },
     namespace: { ...text, description: 'Only for kinds of scope Namespaced.' },
@@ -44,17 +45,19 @@ const objectMeta: OpenApiSchema = {
     version: {
       type: 'integer',
       description:
-        'Counter for optimistic locking: 1 at creation, and 1 more after each write that changes the object. An update may only send the stored value.',
+        'Counter for optimistic locking: 1 at creation, and 1 more after each write that changes the object. If an ' +
+        'update contains it, it must be the stored value.',
     },
     resourceVersion: {
       ...text,
       description:
-        'Revision of the last change. An update may only send the stored value; a creation that sends one is refused.',
+        'Revision of the last change. If an update contains it, it must be the stored value. A creation must not ' +
+        'contain it.',
     },
     generation: {
       type: 'integer',
       readOnly: true,
-      description: 'Increases with each change of the object outside of metadata and status.',
+      description: 'Increases with each change outside of metadata and status, and when the deletion begins.',
     },
     creationTimestamp: { ...text, format: 'date-time', readOnly: true },
     deletionTimestamp: {

@@ -25,15 +25,11 @@ const resourceVersion = query(
 );
 
 const readable: readonly Parameter[] = [
-  query(
-    'pretty',
-    flag,
-    'true: indents JSON, in responses of up to 128 KiB. Default true for curl, Wget and pages of a browser.',
-  ),
+  query('pretty', flag, 'true: indents JSON. Default true for curl, Wget and pages that a browser opens.'),
   query(
     'managedFields',
     flag,
-    'false: leaves out metadata.managedFields, in responses of up to 128 KiB. Default false for curl, Wget and pages of a browser.',
+    'false: leaves out metadata.managedFields from JSON. Default false for curl, Wget and pages that a browser opens.',
   ),
 ];
 

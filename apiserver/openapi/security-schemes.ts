@@ -1,6 +1,6 @@
 type Schemes = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-const tokens = 'A token of the administrator, of the token file, or of a service account.';
+const tokens = 'A token of the administrator, of the token file, of a service account, or of an issuer.';
 
 /** The credentials of clients. A browser also sends its session cookie, which a document need not mention. */
 export const securitySchemes: Schemes = {

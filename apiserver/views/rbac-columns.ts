@@ -25,7 +25,7 @@ type RbacColumn = Pick<ColumnDefinition, 'name' | 'description'> &
 const nameColumn: RbacColumn = {
   name: 'Name',
   format: 'name',
-  description: 'Unique within the kind.',
+  description: 'Unique within the kind and the namespace, if any.',
   read: ({ metadata }) => metadata?.name ?? '',
   path: metadataPaths.name,
 };

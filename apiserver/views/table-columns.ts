@@ -23,7 +23,7 @@ const nameColumn: ColumnDefinition = {
   name: 'Name',
   type: 'string',
   format: 'name',
-  description: 'Unique within the kind.',
+  description: 'Unique within the kind and the namespace, if any.',
   priority: 0,
 };
 

@@ -32,7 +32,8 @@ export function parsePattern(path: string): readonly PatternSegment[] {
 function parseSegment(text: string, path: string): PatternSegment {
   if (variablePattern.test(text)) return Object.freeze({ kind: 'variable', name: text.slice(1) });
   if (literalPattern.test(text) && text !== '.' && text !== '..') return Object.freeze({ kind: 'literal', text });
-  throw malformed(path, `"${text}" is not a segment: write it without percent signs, or as a variable such as :name`);
+  const forms = "letters, digits and -._~!$&'()+,;=@, or a variable such as :name";
+  throw malformed(path, `has "${text}", which is not a segment: use ${forms}`);
 }
 
 /** Refuses a variable that occurs twice in a path, for example in nested routes. */

@@ -163,13 +163,17 @@ function hasPredicate(
   return typeof rest[0] !== 'function';
 }
 
+/** The longest time that a timer of Node can wait. */
+const maxDeadlineMs = 2 ** 31 - 1;
+
 /**
  * Checks the deadline of a route. @throws RangeError for a deadline that is not a number of milliseconds above 0, or is
  * longer than 24 days (2³¹ − 1 ms). `where` is the name of the route in the message.
  */
 export function checkDeadline(where: string, { deadlineMs = 1 }: RouteOptions): void {
-  const isTime = typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= 2 ** 31 - 1;
-  if (!isTime) throw new RangeError(`deadlineMs of ${where} must be a number of milliseconds above 0`);
+  const isTime = typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= maxDeadlineMs;
+  if (!isTime)
+    throw new RangeError(`deadlineMs of ${where} must be above 0 and at most ${maxDeadlineMs} milliseconds`);
 }
 
 function wrapEntry(entry: RouterEntry, filters: readonly FilterFunction[]): RouterEntry {

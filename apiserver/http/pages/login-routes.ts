@@ -181,7 +181,8 @@ function checkSize(context: Context): void {
   const length = Number(context.get('Content-Length') || 'NaN');
   if (length <= maxLoginBytes && context.get('Content-Encoding') === '') return;
   discardRest(context.req);
-  throw new ApiError('RequestEntityTooLarge', `a login needs a Content-Length of at most ${maxLoginBytes}`);
+  const message = `a login must have a Content-Length of at most ${maxLoginBytes}, and no Content-Encoding`;
+  throw new ApiError('RequestEntityTooLarge', message);
 }
 
 function parseJson(text: string): Readonly<Record<string, unknown>> {

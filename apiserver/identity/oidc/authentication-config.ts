@@ -109,14 +109,19 @@ function readLogin(login: SettingsFields | undefined, path: string): LoginConfig
   if (login === undefined) return undefined;
   login.withKeys(['name', 'displayName', 'clientID', 'clientSecretFile', 'scopes']);
   const name = login.text('name');
-  if (!nameForm.test(name)) throw login.mistake('name', 'must have 1 to 63 characters of a-z, 0-9 and -');
+  if (!nameForm.test(name))
+    throw login.mistake('name', 'must have 1 to 63 characters of a-z, 0-9 and -, and not begin or end with -');
   const displayName = shortText(login, 'displayName', login.optionalText('displayName') ?? name);
   const clientId = shortText(login, 'clientID', login.text('clientID'));
   const secret = login.optionalText('clientSecretFile');
   if (secret === '') throw login.mistake('clientSecretFile', 'must be the path of a file');
   const scopes = login.has('scopes') ? login.texts('scopes') : ['profile', 'email'];
   const wrong = scopes.findIndex((scope) => !scopeForm.test(scope));
-  if (wrong !== -1) throw login.mistake(`scopes[${wrong}]`, 'must be a scope, without spaces and quotes');
+  if (wrong !== -1)
+    throw login.mistake(
+      `scopes[${wrong}]`,
+      'must be a scope: 1 to 100 printable ASCII characters, without spaces, double quotes and backslashes',
+    );
   return {
     name,
     displayName,
@@ -151,7 +156,10 @@ function required(fields: SettingsFields, name: string): SettingsFields {
 function httpsUrl(fields: SettingsFields, name: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'https:' && url.username + url.password + url.search + url.hash === '') return text;
-  throw fields.mistake(name, 'must be a URL such as https://issuer.example.com, without user, query and fragment');
+  throw fields.mistake(
+    name,
+    'must be an HTTPS URL such as https://issuer.example.com, without user, query and fragment',
+  );
 }
 
 function readAuthority(issuer: SettingsFields): string | undefined {

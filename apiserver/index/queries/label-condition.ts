@@ -35,7 +35,10 @@ function testOf({ key, operator, values }: Requirement): ValueTest {
 function comparison(operator: 'gt' | 'lt', key: string, literal: string): (pair: string) => boolean {
   const limit = parseWhole(literal);
   if (limit === undefined)
-    throw new ApiError('BadRequest', `label selector: "${literal}" for "${key}" is not a whole number`);
+    throw new ApiError(
+      'BadRequest',
+      `label selector: "${literal}" for "${key}" is not a whole number from 0 to ${maxInt64}`,
+    );
   const valueStart = key.length + 1;
   return (pair) => {
     const value = parseWhole(pair.slice(valueStart));
