@@ -67,7 +67,7 @@ export class ReencryptHandler {
       logger.error({ err }, 'objects could not be encrypted again');
       throw err;
     }
-    logger.info({ ...last }, 'objects are encrypted with the present key');
+    logger.info({ ...last }, 'objects are stored as the encryption configuration requires');
     yield `${JSON.stringify({ ...last, done: true })}\n`;
   }
 }
