@@ -124,7 +124,7 @@ describe('users who share a server', () => {
       expect(answer)
         .to.match(/^HTTP\/1.1 429 /)
         .and.match(/Retry-After: 1\r\n/i);
-      expect(answer).to.include('too many connections without a credential from one address');
+      expect(answer).to.include('too many connections without a valid credential from one address');
       known.write(`GET /version HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${authorization}\r\n\r\n`);
       expect(String((await once(known, 'data'))[0])).to.match(/^HTTP\/1.1 200 /);
     } finally {

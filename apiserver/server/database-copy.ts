@@ -114,7 +114,7 @@ export async function importDatabase(options: ImportDatabaseOptions): Promise<Ex
 
 function parseLasting(url: string): DatabaseLocation {
   const location = parseDatabaseUrl(url);
-  if (location.engine === 'memory') throw new RangeError('memory: has no data outside of its process');
+  if (location.engine === 'memory') throw new RangeError('a memory: database has no data outside of its process');
   return location;
 }
 

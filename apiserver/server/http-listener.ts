@@ -190,7 +190,7 @@ export class HttpListener {
  * Refuses a request when its address has too many connections without a valid credential, and closes the connection.
  */
 function refuseUnknown(response: ServerResponse): void {
-  const message = 'too many connections without a credential from one address, please try again later';
+  const message = 'too many connections without a valid credential from one address, please try again later';
   const status = JSON.stringify(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }).toStatus());
   const headers = {
     'Content-Type': 'application/json',

@@ -59,7 +59,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     return items.map(({ metadata }) => metadata.name);
   }
 
-  it('allows exactly 10 of 40 concurrent creations at both servers, and 10 again after the objects are deleted', async () => {
+  it('allows exactly 10 of 40 concurrent creations that two servers share, and 10 again after the objects are deleted', async () => {
     for (let round = 0; round < 5; round += 1) {
       expectTen(await createAll(`round${round}`), await names());
       expect(await names(1)).to.have.members(await names());

@@ -399,14 +399,14 @@ describe('a start from snapshots', () => {
     // The database gets an earlier state, and the file stays.
     await cp(database('saved'), database());
     await start();
-    expect(reasons).to.deep.equal(['the snapshot was not written at the last stop of this database']);
+    expect(reasons).to.deep.equal(['the snapshot belongs to another database, or to another state of this database']);
     await expectThings();
   });
 
   it('does not use the file of another database [slow]', async () => {
     await rm(database());
     await start();
-    expect(reasons).to.deep.equal(['the snapshot was not written at the last stop of this database']);
+    expect(reasons).to.deep.equal(['the snapshot belongs to another database, or to another state of this database']);
     expect((await get('')).items).to.deep.equal([]);
     await stop();
     expect(await readdir(folder)).to.not.include('test.db-snapshots');
@@ -420,7 +420,7 @@ describe('a start from snapshots', () => {
     await stop();
     await writeFile(database(), bytes);
     await start();
-    expect(reasons).to.deep.equal(['the snapshot was not written at the last stop of this database']);
+    expect(reasons).to.deep.equal(['the snapshot belongs to another database, or to another state of this database']);
     await expectThings();
   });
 
@@ -429,7 +429,9 @@ describe('a start from snapshots', () => {
     await createMaps('map');
     await stop();
     await start({ retention: { minChanges: 2 } });
-    expect(reasons).to.deep.equal(['the changes after the snapshot are no longer stored']);
+    expect(reasons).to.deep.equal([
+      'the database lacks the changes after the snapshot, or is older than the snapshot',
+    ]);
     await expectThings();
   });
 
@@ -454,7 +456,7 @@ describe('a start from snapshots', () => {
 
   it('computes all values when the values of the sample differ [slow]', async () => {
     await start({ compute: ({ spec }) => `other-${spec.tag}` });
-    expect(reasons).to.deep.equal(['the snapshot differs from computed values in spec.tag']);
+    expect(reasons).to.deep.equal(['the snapshot differs from computed values in these indexes: spec.tag']);
     await expectThings('other-');
   });
 

@@ -111,7 +111,7 @@ function readPatch({ patch, patchType }: JsonObject, mayPatch: boolean, version:
   if (has(patchType) && patchType !== 'JSONPatch')
     throw new Error(`webhook returned invalid response.patchType of ${JSON.stringify(patchType).slice(0, 64)}`);
   if (typeof patch !== 'string' || patch.length > maxPatchLength)
-    throw new Error('response.patch is not base64, or too large');
+    throw new Error(`response.patch must be a string of at most ${maxPatchLength} characters`);
   return parsePatch(patch);
 }
 

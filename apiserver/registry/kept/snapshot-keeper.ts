@@ -181,11 +181,11 @@ export class SnapshotKeeper {
       const footer = await readFooter(file);
       const mark = await this.#parts.files.readMark(kind.number);
       if (footer.nonce !== mark?.nonce)
-        throw new UnusableSnapshot('the snapshot was not written at the last stop of this database');
+        throw new UnusableSnapshot('the snapshot belongs to another database, or to another state of this database');
       if (footer.fingerprint !== fingerprint)
         throw new UnusableSnapshot('the snapshot was written for other indexes, or by another version of the program');
       if (mark.revision < this.#parts.floorOf(kind.number) || mark.revision > current)
-        throw new UnusableSnapshot('the changes after the snapshot are no longer stored');
+        throw new UnusableSnapshot('the database lacks the changes after the snapshot, or is older than the snapshot');
       const contents = await runInTurns(restoredContents(cache, await readContent(file, footer, onRead)));
       return { contents, mark, facts: footer.facts };
     } finally {

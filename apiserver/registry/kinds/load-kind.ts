@@ -82,7 +82,7 @@ async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKi
   const sampled = { length: table.size, entry: (row: number) => table.entry(row) };
   const varying = await varyingIndexes(cache, sampled, random);
   if (varying.length > 0) {
-    snapshots.reject(cache, kind, `the snapshot differs from computed values in ${varying.join(', ')}`);
+    snapshots.reject(cache, kind, `the snapshot differs from computed values in these indexes: ${varying.join(', ')}`);
     return undefined;
   }
   cache.take(restored.contents);

@@ -3,6 +3,7 @@ import type { GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/contr
 import { EventEmitter } from 'eventemitter3';
 import type { BrokenEntry } from '../../index/broken-entry.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
+import { cureOf } from '../object/broken-object.ts';
 import { versionsOfKind } from './kind-versions.ts';
 import { openResource, otherRulesOf, rulesOf } from './open-resource.ts';
 import type { OpenParts } from './open-resource.ts';
@@ -183,11 +184,13 @@ export class ResourceTable extends EventEmitter<TableEvents> {
       onUnreadable: (err: unknown) =>
         logger.warn({ err, kind, group, owner }, 'a stored object cannot be shown in another version'),
       onValidateBug: this.#validateBugLog(registration),
-      onBroken: ({ key, problem }: BrokenEntry) =>
+      onBroken: (entry: BrokenEntry) => {
+        const { problem } = entry;
         logger.error(
-          { key: keyPrefixOf(registration.descriptor) + key, kind, group, owner, problem },
-          'a stored object cannot be read, and is left out of lists; replace it by PUT, or delete it',
-        ),
+          { key: keyPrefixOf(registration.descriptor) + entry.key, kind, group, owner, problem },
+          `a stored object cannot be read, and is left out of lists; ${cureOf(entry)}`,
+        );
+      },
       onVarying: (indexes: readonly string[]) =>
         logger.error(
           { kind, group, owner, indexes },

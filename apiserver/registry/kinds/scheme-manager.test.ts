@@ -49,7 +49,7 @@ describe('SchemeManager', () => {
 
   it('refuses the group of the vault, even for a model of the service', () => {
     const inVault = model({ group: 'vault.homeostat.internal' });
-    expect(() => manager.register(inVault)).to.throw(ModelError, "the server's own secrets, which no path serves");
+    expect(() => manager.register(inVault)).to.throw(ModelError, "the server's own secrets, which no API path serves");
     expect(() => new SchemeManager({ serviceDomain: 'other.example' }).register(inVault, undefined, plugin)).to.throw(
       ModelError,
     );

@@ -77,7 +77,7 @@ export class SchemeManager {
       throw new ModelError(
         declared.kind,
         'gvk',
-        `${vaultKind.group} is the group of the server's own secrets, which no path serves`,
+        `${vaultKind.group} is reserved for the server's own secrets, which no API path serves`,
       );
     const descriptor = withIndexes(declared, callback);
     checkDescriptor(descriptor, {
@@ -310,8 +310,10 @@ function checkDistinct(other: Registration, descriptor: ModelDescriptor, owner: 
 
 function takenBy(descriptor: ModelDescriptor, attribute: string, other: Registration, owner: string): ModelError {
   const { group, version, kind } = other.descriptor;
-  const value = attribute === 'plural' || attribute === 'singular' ? ` "${descriptor[attribute]}"` : '';
-  const rule = `"${owner}" cannot register${value}: it belongs to ${group}/${version} ${kind} of "${other.owner}"`;
+  const rule =
+    attribute === 'plural' || attribute === 'singular'
+      ? `"${descriptor[attribute]}" is already a name of ${group}/${version} ${kind} of "${other.owner}"`
+      : `${group}/${version} ${kind} belongs to "${other.owner}", not to "${owner}"`;
   return new ModelError(descriptor.kind, attribute, rule);
 }
 

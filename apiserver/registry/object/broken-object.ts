@@ -66,10 +66,14 @@ function uidOf(data: Uint8Array, name: string): string | undefined {
 
 /** Returns the 500 for an object that exists but cannot be read. */
 export function brokenObject(model: ModelDescriptor, entry: BrokenEntry): ApiError {
-  const { name, problem, isLocked = false, isUnconverted = false } = entry;
+  const { name, problem } = entry;
   const { group, plural } = model;
-  const other = isUnconverted ? 'try again, or delete it' : 'replace it by PUT, or delete it';
-  const cure = isLocked ? 'correct the encryption configuration, or delete the object' : other;
-  const message = `${resourceName(model)} "${clip(name)}" cannot be read: ${problem}; ${cure}`;
+  const message = `${resourceName(model)} "${clip(name)}" cannot be read: ${problem}; ${cureOf(entry)}`;
   return new ApiError('InternalError', message, { details: { name: clip(name), group, kind: plural } });
+}
+
+/** Returns what an operator can do about an object that cannot be read. */
+export function cureOf({ isLocked = false, isUnconverted = false }: BrokenEntry): string {
+  const other = isUnconverted ? 'try again, or delete it' : 'replace it by PUT, or delete it';
+  return isLocked ? 'correct the encryption configuration, or delete the object' : other;
 }

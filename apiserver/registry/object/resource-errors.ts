@@ -84,7 +84,7 @@ export function badRequest(message: string, causes: readonly FieldCause[] = []):
 export function storeUnavailable(cause: unknown): ApiError {
   if (storeErrorCodeOf(cause) === 'unknown') {
     const message =
-      'the database did not respond in time: it is not known whether the write is stored; read before you repeat it';
+      'the database did not confirm the write: it is not known whether the write is stored; read before you repeat it';
     return new ApiError('Timeout', message, { cause, retryAfterSeconds: 1 });
   }
   return new ApiError('ServiceUnavailable', 'the database cannot be written at the moment', {

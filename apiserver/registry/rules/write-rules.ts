@@ -247,7 +247,7 @@ export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, gi
   }
   if (given.resourceVersion !== undefined && given.resourceVersion !== '') {
     if (!/^\d{1,16}$/.test(given.resourceVersion))
-      throw badRequest('metadata.resourceVersion: must be a decimal number');
+      throw badRequest('metadata.resourceVersion: must be a decimal number of at most 16 digits');
     if (Number(given.resourceVersion) === 0) throw noRevision(model, name);
     if (Number(given.resourceVersion) !== Number(resourceVersion)) throw conflict(model, name);
   }

@@ -256,7 +256,7 @@ export class StoreVault implements Vault {
     if (problem === undefined) return;
     throw new ApiError(
       'InternalError',
-      `a secret of the server cannot be read: ${problem}; correct the encryption configuration`,
+      `a secret of the server cannot be read: ${problem}; correct the encryption configuration, or restore a backup`,
     );
   }
 

@@ -119,7 +119,7 @@ class Commit implements Submission {
   }
 
   async #refusalOf(outcome: Outcome): Promise<Refusal> {
-    if (!('conflict' in outcome)) throw new Error('a write was not applied, although its commit has no conflict');
+    if (!('conflict' in outcome)) throw new Error('a write was not applied, although the store reported no conflict');
     const { resource, write } = this.#parts;
     const { object, leader } = write;
     const { model, storage } = resource;

@@ -65,7 +65,9 @@ function prefixOf(path: string): string {
   const prefix = decoded(path).replace(/\/+$/, '');
   if (prefix === '') throw refused('a prefix for all keys is needed, such as /homeostat');
   if (prefix.length > maxPrefixLength || !/^(\/[\w.-]+)+$/.test(prefix)) {
-    throw refused('a prefix has names of letters, digits, ".", "_" and "-" between slashes');
+    throw refused(
+      `a prefix has names of letters, digits, ".", "_" and "-" between slashes, in all at most ${maxPrefixLength} characters`,
+    );
   }
   return prefix;
 }

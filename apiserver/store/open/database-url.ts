@@ -98,7 +98,7 @@ async function openOwned(owner: string, { exclusive = false }: OpenStoreOptions)
 function filePath(rest: string): string {
   const path = rest.startsWith('//') ? rest.slice(2) : rest;
   if (path === '' || (rest.startsWith('//') && !path.startsWith('/'))) {
-    throw new RangeError(`a sqlite: URL names a file; expected ${forms}`);
+    throw new RangeError(`a sqlite: URL must name a file; expected ${forms}`);
   }
   if (path.endsWith('/') || path.includes('\0'))
     throw new RangeError(`not the name of a file: ${JSON.stringify(path)}`);

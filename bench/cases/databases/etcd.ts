@@ -103,8 +103,8 @@ function rowsOf(
       target: ratioAtLeast(0.9, { ours: three, limit: one }),
     },
     { name: 'etcd create, three replicas beside three by-hand processes in turn', ours: three, limit: inTurn },
-    { name: 'etcd create by hand, three processes in turn beside one', ours: inTurn, limit: many },
-    { name: 'etcd create by hand, three processes without a head beside one', ours: alone, limit: many },
+    { name: 'etcd create by hand, three processes in turn beside one process', ours: inTurn, limit: many },
+    { name: 'etcd create by hand, three processes without a head key beside one process', ours: alone, limit: many },
   ];
 }
 

@@ -78,7 +78,7 @@ async function compare(verb: Verb, url: string, context: CaseContext): Promise<r
 
 async function isPgbenchThere(): Promise<boolean> {
   const isThere = await hasPgbench();
-  if (!isThere) console.error('left out, as there is no pgbench in the path: the update of a single row');
+  if (!isThere) console.error('left out, because no pgbench is in PATH: the update of a single row');
   return isThere;
 }
 

@@ -51,12 +51,12 @@ export async function webhooks({ settings, folder }: CaseContext): Promise<reado
     const ms = (value: number): string => `${value.toFixed(3)} ms`;
     return [
       {
-        name: 'webhook: processor time that it adds to a create, besides its request',
+        name: 'webhook: processor time that it adds to a create, without the request to it',
         target: { text: `<= ${mostCpuMs.toString()} ms`, isMet: beyond <= mostCpuMs },
         note: `${ms(beyond)}: a create takes ${ms(cost.plain)} without the webhook and ${ms(cost.hooked)} with it; the difference is ${ms(added)}, of which the request to the webhook takes ${ms(cost.byHand)}`,
       },
       {
-        name: 'webhook: processor time of its request, sent by hand',
+        name: 'webhook: processor time of the request to it, sent by hand',
         note: `${ms(cost.byHand)}, with node:https on reused connections; one request at a time takes ${ms(await roundTrip(hook))}`,
       },
       ...(await conversionRows(certificate, settings)),

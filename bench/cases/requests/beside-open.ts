@@ -37,11 +37,11 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
     { name: 'http-get, auth required beside open', ours: asking(get({ token })), limit: asked(get()) },
     // The least possible cost of a token: the open server receives the token, but does not read it.
     {
-      name: 'http-create, an unread token beside none',
+      name: 'http-create, an unread token beside no token',
       ours: asked(creations('s', token)),
       limit: asked(creations('t')),
     },
-    { name: 'http-get, an unread token beside none', ours: asked(get({ token })), limit: asked(get()) },
+    { name: 'http-get, an unread token beside no token', ours: asked(get({ token })), limit: asked(get()) },
   ];
   const found: Row[] = [];
   for (const { name, ours, limit } of rows) {

@@ -22,7 +22,7 @@ export async function security(context: CaseContext): Promise<readonly Row[]> {
 }
 
 const audited = 'http-create, audited at Metadata';
-const leastAudited = 'http-create, one log line of the same length for each';
+const leastAudited = 'http-create, one log line of the same length for each create';
 
 /**
  * Compares creates with an audit log with creates without one, and with creates that write the cheapest possible log.

@@ -271,12 +271,12 @@ async function churnRows(
     },
     { name: 'updates at a quarter of the greatest rate', ours: slower },
     {
-      name: 'updates at the same rate, the least over HTTP',
+      name: 'updates at half of the greatest rate, the least over HTTP',
       ours: await leastOverHttp({ connections, request }, { seconds: seconds / 2, perSecond: most / 2 }),
       note: 'bare koa sends the same requests back',
     },
     {
-      name: 'updates at the same rate, the least',
+      name: 'updates at half of the greatest rate, the least',
       ours: least,
       note: 'better-sqlite3 alone commits the same rows, without a server and a load generator',
     },

@@ -212,7 +212,7 @@ function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
     return {
       name: `workers: ${workersOfEight.toString()} on 8 cores, ${verb}, computed`,
       target: { text: `${perSecond.toFixed(0)} >= ${least.toString()}/s`, isMet: perSecond >= least },
-      note: `with ${koaOfGoals.toString()} us for koa; on this machine, ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
+      note: `on a machine where koa takes ${koaOfGoals.toString()} us; on this machine, ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
     };
   });
 }

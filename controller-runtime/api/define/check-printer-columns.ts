@@ -14,6 +14,9 @@ const types: readonly unknown[] = ['integer', 'number', 'string', 'boolean', 'da
 /** The formats that Kubernetes allows for a column. */
 const formats: readonly unknown[] = 'int32 int64 float double byte date date-time password'.split(' ');
 
+const priorityRule =
+  'must be a whole number from 0 to 2147483647; a column with a priority above 0 is shown only in wide output';
+
 /**
  * Returns the first rule that the columns of a model break. The returned text names the column by its index, which
  * starts at 0, and the field of the column.
@@ -46,7 +49,7 @@ function brokenRule({
   if (description !== undefined && typeof description !== 'string')
     return must('description', description, 'must be text');
   if (priority !== undefined && !(Number.isInteger(priority) && Number(priority) >= 0 && Number(priority) < 2 ** 31))
-    return must('priority', priority, 'must be a whole number from 0; a column above 0 is shown only in wide output');
+    return must('priority', priority, priorityRule);
   return brokenPath(jsonPath);
 }
 

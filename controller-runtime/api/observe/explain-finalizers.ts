@@ -45,7 +45,7 @@ function whyOf(object: ApiObject, { spec, status }: ControllerObject, nowMs: num
   const { controller } = spec;
   const isDeleted = object.metadata.deletionTimestamp !== undefined;
   if (status?.running !== true) return `${controller} removes it, but is not running.`;
-  if (!isDeleted) return `${controller} removes it after the deletion.`;
+  if (!isDeleted) return `${controller} removes it once the object is marked for deletion.`;
   const name = controller.slice(controller.lastIndexOf('/') + 1);
   if (isPaused(object, name)) return `${controller} removes it, but the object is paused.`;
   const key = status.keys.find((each) => each.key === formatKey(keyOf(object)));

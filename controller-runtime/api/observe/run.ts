@@ -62,7 +62,7 @@ export interface Run extends NamespacedObject {
   readonly triggers: readonly RunTrigger[];
   /** 1, plus the `attempts` of the key before this run (see ControllerKey). */
   readonly attempt: number;
-  /** Milliseconds from the time at which the object was ready to the start of the run. */
+  /** Milliseconds from the time at which the run was due to the start of the run. */
   readonly waitMs: number;
   readonly startTime: string;
   readonly durationMs: number;
@@ -155,7 +155,7 @@ const properties = {
   attempt: { type: 'integer' },
   waitMs: {
     type: 'number',
-    description: 'Milliseconds from the time at which the object was ready to the start of the run.',
+    description: 'Milliseconds from the time at which the run was due to the start of the run.',
   },
   startTime: time,
   durationMs: { type: 'number' },

@@ -196,7 +196,7 @@ export class PatchedDocument {
     const isObject = typeof parent === 'object' && parent !== null;
     return isObject
       ? undefined
-      : { value: text, detail: 'the parent of this path does not exist, so no value can be added' };
+      : { value: text, detail: 'the parent of this path is not an object or an array, so no value can be added' };
   }
 
   /** Returns a problem if the value would nest too deep at the path. */

@@ -164,7 +164,8 @@ class SelectorParser {
     let kept = 0;
     while (!this.#ended && !stops.includes(this.#current)) {
       const isEscape = this.#take('\\');
-      if (isEscape && (this.#ended || !escapable.includes(this.#current))) this.#fail("one of , = \\ ( ) after '\\'");
+      if (isEscape && (this.#ended || !escapable.includes(this.#current)))
+        this.#fail("one of , = \\ ( ) or white space after '\\'");
       value += this.#current;
       if (isEscape || !whiteSpace.includes(this.#current)) kept = value.length;
       this.#at += 1;
