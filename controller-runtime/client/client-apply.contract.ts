@@ -37,7 +37,7 @@ export function describeApply(subject: ContractSubject): void {
       expect(spec).to.deep.equal({ name: 'alice', age: 3 });
     });
 
-    it('rejects with Conflict and a cause for each field that another manager owns, unless force is set', async () => {
+    it("rejects changes of another manager's fields with Conflict and a cause for each, unless forced", async () => {
       const one = subject.newCase();
       await subject.client.apply(Person, one.draft('alice', { age: 3 }), asA);
       const wanted = { metadata: { name: one.name('alice') }, spec: { age: 4 } };

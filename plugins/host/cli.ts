@@ -354,7 +354,7 @@ Each option is also an environment variable (${environmentName('database')}, ${e
 commas) and a key of the file that --config names. A flag overrides the environment, and the environment overrides the file.
 
 Logs go to stdout. At a terminal they are lines for people, elsewhere JSON lines. The line {"msg":"ready","url":...} says that every
-plugin is Started or Failed.
+enabled plugin is Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
 
 const doctorHelp = `

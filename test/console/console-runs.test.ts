@@ -107,7 +107,7 @@ describe('runs of controllers in the console [slow]', function () {
     const card = page.getByRole('region', { name: 'State of one key' });
     await card.getByLabel('Key').fill('south');
     await card.getByLabel('Key').press('Enter');
-    await card.getByText(/\d+ failed attempts/).waitFor();
+    await card.getByText(/\d+ attempts without success/).waitFor();
     await card
       .getByRole('row', { name: /error.*leaves are brown/ })
       .first()

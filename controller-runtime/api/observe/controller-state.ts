@@ -7,7 +7,7 @@ export interface ControllerKey {
   /** `name`, or `namespace/name`. */
   readonly key: string;
   /**
-   * `paused`: an annotation of the object pauses the controller. `parked`: the key waits for a change of the object.
+   * `paused`: an annotation of the object pauses the controller. `parked`: the key waits for the next change.
    * `delayed`: the key waits until `nextTime`.
    */
   readonly state: 'processing' | 'parked' | 'delayed' | 'ready' | 'paused';

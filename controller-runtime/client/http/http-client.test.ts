@@ -372,7 +372,7 @@ describe('createClient', () => {
       ['https://localhost', { key: 'b' }, 'cert: is missing, but there is a key'],
       ['https://localhost', { cert: 'a' }, 'key: is missing, but there is a certificate'],
       ['https://localhost', { cert: 'a', key: 'b' }, 'cert: holds no certificate in PEM'],
-      ['https://localhost', { ca: certificate('AAAA'), fetch }, 'ca: has no effect on the option fetch'],
+      ['https://localhost', { ca: certificate('AAAA'), fetch }, 'ca: cannot be combined with the option fetch'],
     ] as const) {
       expect(() => createClient(url, options)).to.throw(TypeError, problem);
     }

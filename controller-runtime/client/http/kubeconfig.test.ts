@@ -72,7 +72,7 @@ describe('a kubeconfig', () => {
   it('a credential from a program is refused, with an error that names an alternative', () => {
     expect(() =>
       read(config({}, { exec: { command: 'log-in', apiVersion: 'client.authentication.k8s.io/v1' } })),
-    ).to.throw('config: exec: credential plugins are not run here: use a token, tokenFile or a client certificate');
+    ).to.throw('config: exec: credential plugins are not supported: use a token, tokenFile or a client certificate');
   });
 
   it('one of several contexts can be chosen by its name', () => {

@@ -71,11 +71,11 @@ export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}
   const user = userName === undefined ? {} : file.entry('users', userName, 'user');
   file.refuse(cluster, unsupported.cluster);
   file.refuse(user, unsupported.user);
-  file.refuse(user, plugins, 'credential plugins are not run here: use a token, tokenFile or a client certificate');
+  file.refuse(user, plugins, 'credential plugins are not supported: use a token, tokenFile or a client certificate');
   const url = file.text(cluster, 'server');
   if (url === undefined) throw file.mistake('server', 'is missing');
   if (cluster['insecure-skip-tls-verify'] === true && !url.startsWith('http:')) {
-    throw file.mistake('insecure-skip-tls-verify', "is not supported: name the authority of the server's certificate");
+    throw file.mistake('insecure-skip-tls-verify', 'is not supported: set certificate-authority instead');
   }
   const ca = file.data(cluster, 'certificate-authority-data') ?? file.content(cluster, 'certificate-authority');
   const token = file.text(user, 'token') ?? file.content(user, 'tokenFile')?.trim();

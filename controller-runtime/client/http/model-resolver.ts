@@ -55,7 +55,7 @@ const apiVersionPattern = /^(?:([a-z0-9][-.a-z0-9]*)\/)?([a-z0-9]+)$/;
 function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } {
   const match = apiVersionPattern.exec(apiVersion);
   if (match === null)
-    throw new ApiError('BadRequest', `"${apiVersion}" is not an apiVersion: <group>/<version> expected`);
+    throw new ApiError('BadRequest', `"${apiVersion}" is not an apiVersion: <group>/<version> or v1 expected`);
   return { group: match[1] ?? '', version: match[2] ?? '' };
 }
 

@@ -163,7 +163,7 @@ export class ObjectSlots {
     } catch (err) {
       logger.error(
         { err },
-        'the interval of an object is invalid: the object is reconciled only when something changes',
+        'the interval of an object is invalid: the object is not reconciled at intervals',
       );
       return undefined;
     }

@@ -58,18 +58,18 @@ function settleFailure(
     queue.park(key, messageOf(error));
     return logger.error(
       { attempt, err: error },
-      'reconcile failed permanently; the key waits for a change of the object',
+      'reconcile failed permanently; the key waits for the next change',
     );
   }
   const isParked = queue.addRateLimited(key, { error: messageOf(error) }) === 'parked';
   if (kind === 'error') {
     const then = isParked
-      ? 'reconcile failed too often; the key waits for a change of the object'
+      ? 'reconcile failed too often; the key waits for the next change'
       : 'reconcile failed; trying again';
     return logger.error({ attempt, err: error, ...nextRun(queue, key) }, then);
   }
   // The error was logged at the time of the timeout, so this line reports only the end of the run.
-  const then = isParked ? 'the key waits for a change of the object' : 'trying again';
+  const then = isParked ? 'the key waits for the next change' : 'trying again';
   return logger.warn({ attempt, ...nextRun(queue, key) }, `the run that outlasted its timeout has ended; ${then}`);
 }
 

@@ -64,7 +64,8 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
 const planHelp = `
 The plugins run for ten minutes of simulated time, which takes seconds. Nothing is written to the server, and connections are
 refused: a call to another service is listed, and the run that makes the call fails. Exit code 0: nothing would change;
-2: something would change, or a run failed; 1: there is no plan, or an option cannot be used.`;
+2: something would change, a run failed, or the plugins never became idle; 1: there is no plan, or an option cannot
+be used.`;
 
 const checkHelp = `
 Each mistake is printed on a line, with its file and line if they are known. Exit code 0: no mistake; 1: a mistake.`;

@@ -24,7 +24,9 @@ export async function issueCertificate(flags: CertificateFlags, { tls }: ServeCo
   checkName('--user', user);
   for (const group of groups) checkName('--group', group);
   if (tls === undefined || !('directory' in tls)) {
-    throw new ConfigError("the server's own authority issues certificates: add --tls, or --tls-dir <folder>");
+    throw new ConfigError(
+      "only the server's own authority issues certificates: use --tls or --tls-dir, and leave out --tls-cert",
+    );
   }
   const nowMs = Date.now();
   const untilMs = nowMs + daysOf(days) * dayMs;

@@ -129,6 +129,6 @@ function checkPath(path: string): string {
   if (Buffer.byteLength(path) > maxPathBytes)
     throw new Error(`${JSON.stringify(`${path.slice(0, 100)}…`)}: is longer than ${maxPathBytes} bytes`);
   const isInside = path !== '' && !path.startsWith('/') && !/[\\\0]/.test(path) && !path.split('/').includes('..');
-  if (!isInside) throw new Error(`${JSON.stringify(path)}: leads out of the archive`);
+  if (!isInside) throw new Error(`${JSON.stringify(path)}: is not a path inside the archive`);
   return path;
 }

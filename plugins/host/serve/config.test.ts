@@ -272,7 +272,7 @@ describe('the configuration of serve', () => {
         { auth: 'open', host: '0.0.0.0', insecure: true },
         '--auth: "open" accepts every request, so it is for loopback',
       ],
-      [{ auth: 'open', token: 'sixteen-letters!' }, '--auth: "open" accepts requests without the token'],
+      [{ auth: 'open', token: 'sixteen-letters!' }, '--auth: "open" accepts requests without a credential'],
       [{ auth: 'closed' }, '--auth: must be one of required, open, not "closed"'],
     ] as const)
       expect(() => read(flags)).to.throw(text);

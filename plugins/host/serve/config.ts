@@ -312,7 +312,10 @@ function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }
       `"open" accepts every request, so it is for loopback addresses only, not for "${host}": leave out --auth open`,
     );
   } else if (found.value === 'open' && hasCredential) {
-    values.refuse(found, `"open" accepts requests without the token: leave out "open", or the token`);
+    values.refuse(
+      found,
+      '"open" accepts requests without a credential: leave out --auth open, or the options with credentials',
+    );
   }
   return found.value;
 }

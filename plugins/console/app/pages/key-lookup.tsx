@@ -103,7 +103,7 @@ function QueueState({ state }: { readonly state: JsonObject }) {
     <>
       <Badge tone={textOf(state.lastError) === '' ? 'busy' : 'bad'}>{textOf(state.state)}</Badge>
       <span class="muted">because of {reasonsOf(state)}</span>
-      {attempts > 0 ? <span class="muted">{attempts} failed attempts</span> : null}
+      {attempts > 0 ? <span class="muted">{attempts} attempts without success</span> : null}
       {nextTime === '' ? null : (
         <span class="muted">
           next run <Due time={nextTime} />

@@ -66,6 +66,6 @@ async function runEditor({ environment }: ClientCommand, file: string): Promise<
   const [code] = ended;
   if (code !== 0)
     throw new CommandError(
-      `the editor "${editor}" failed with exit code ${String(code)}: name another editor in EDITOR`,
+      `the editor "${editor}" failed with exit code ${String(code)}: name another editor in KUBE_EDITOR`,
     );
 }

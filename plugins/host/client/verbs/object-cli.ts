@@ -91,7 +91,7 @@ const commands: readonly ObjectCommand[] = [
   {
     name: 'apply',
     description:
-      'Create or change the objects of files. Without --force-conflicts, fields of other managers stay unchanged.',
+      'Create or change the objects of files. Without --force-conflicts, fields of other managers cannot be changed.',
     options: [
       files,
       ...fileNamespaces,
@@ -118,7 +118,7 @@ const commands: readonly ObjectCommand[] = [
     options: [
       new Option('-p, --patch <patch>', 'the patch, in JSON or YAML'),
       new Option('--patch-file <file>', 'file with the patch'),
-      new Option('--type <type>', 'merge: RFC 7386; json: RFC 6902 (default: merge)'),
+      new Option('--type <type>', 'merge: RFC 7396; json: RFC 6902 (default: merge)'),
       new Option('--subresource <name>', 'subresource to patch, such as status'),
       ...namespaceOptions,
       dryRun,

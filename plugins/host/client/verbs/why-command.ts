@@ -94,7 +94,8 @@ function controllerText({ running, paused, key }: Explanation['controllers'][num
   if (!running) return 'does not run';
   if (paused) return 'is paused for this object';
   if (key === undefined) return 'has no work for this object';
-  const attempts = key.attempts === 0 ? '' : `, ${key.attempts} failed ${key.attempts === 1 ? 'attempt' : 'attempts'}`;
+  const noun = key.attempts === 1 ? 'attempt' : 'attempts';
+  const attempts = key.attempts === 0 ? '' : `, ${key.attempts} ${noun} without success`;
   const next = key.nextTime === undefined ? '' : `, next ${untilTime(key.nextTime, nowMs)}`;
   return `${key.state}${attempts}${next}`;
 }

@@ -30,5 +30,6 @@ export function addBackup(program: Command, environment: Environment, done: (exi
 }
 
 const backupHelp = `
-A backup is a SQLite file. To restore it, stop the server, and replace its database with the file. With --every, the command
-runs until SIGTERM or SIGINT, and repeats a failed backup after a minute. With --keep, but without --every, it suits cron.`;
+A backup is a SQLite file. To restore it, stop the server, remove the -wal file beside its database if there is one, and
+replace the database with the backup. With --every, the command runs until SIGTERM or SIGINT; it ends if the first
+backup fails, and repeats a later failed backup after a minute. With --keep, but without --every, it suits cron.`;
