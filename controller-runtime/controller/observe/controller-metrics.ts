@@ -108,7 +108,8 @@ export class ControllerMetrics {
     };
     this.#errors = runs('reconcile_errors_total', 'Runs that failed.');
     this.#terminalErrors = runs('terminal_reconcile_errors_total', 'Runs that failed permanently.');
-    this.#panics = runs('reconcile_panics_total', 'Runs that a bug ended: TypeError, ReferenceError, RangeError.');
+    const bugs = 'Runs that a bug ended: TypeError without a cause, ReferenceError, RangeError.';
+    this.#panics = runs('reconcile_panics_total', bugs);
     this.#timeouts = runs('reconcile_timeouts_total', 'Runs that outlasted their timeout.');
     const time = ofController('reconcile_time_seconds', 'The duration of runs.');
     this.#reconcileTime = metrics.histogram({ ...time, buckets: reconcileBuckets }).of(name);
