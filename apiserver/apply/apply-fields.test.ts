@@ -198,7 +198,7 @@ describe('server-side apply', () => {
     expect(next.content).to.deep.equal({ spec: { lines: ['2'], one: { n: '1' } } });
   });
 
-  it('merges the oldest update entries when there are more than ten, and keeps all their fields', () => {
+  it('merges the oldest Update entries of managedFields when there are more than ten, and keeps all their fields', () => {
     const base = apply(nothing, 'A', { a: '1' }).managedFields;
     const many = Array.from({ length: 15 }, (_, index) =>
       newEntry(manager(`u${index}`, 'Update'), { [`f:x${index}`]: {} }, `2030-01-01T00:00:${10 + index}Z`),

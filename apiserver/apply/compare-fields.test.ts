@@ -17,7 +17,7 @@ const content = (count: number): { spec: { tags: string[] } } => ({
 });
 
 describe('compareFields', () => {
-  it('accepts a stored list that is longer than the limit if the write does not add items to the list', () => {
+  it('accepts a stored list of more than 10,000 items if the write does not add items to the list', () => {
     expect(() => compareFields(content(10_050), content(10_049), shape)).to.not.throw();
     expect(() => compareFields(content(10_050), content(10_051), shape)).to.throw('10051 items, more than 10000');
   });

@@ -46,12 +46,12 @@ describe('a set of fields', () => {
     );
   });
 
-  it('is returned as the same object when the subtracted set has none of its paths', () => {
+  it('is itself the result of a subtraction, not a copy, when the subtracted set has none of its paths', () => {
     const set = setOf([['f:a', 'f:b'], ['f:c']]);
     expect(difference(set, setOf([['f:a'], ['f:a', 'f:x']]))).to.equal(set);
   });
 
-  it('marks a path with "." if the path is a member of the set and other members are below it', () => {
+  it('has the key "." below a path if the path is a member of the set and other members are below the path', () => {
     expect(setOf([['f:a'], ['f:a', 'f:b']])).to.deep.equal({ 'f:a': { '.': {}, 'f:b': {} } });
     expect(difference(setOf([['f:a'], ['f:a', 'f:b']]), setOf([['f:a', 'f:b']]))).to.deep.equal({ 'f:a': {} });
   });

@@ -64,7 +64,7 @@ describe('an audit policy', () => {
     });
   }
 
-  it('skips rules that name users for a request whose credential was refused', () => {
+  it('does not apply a rule that names users to a request whose credential was refused', () => {
     const rules = new AuditRules(parse('rules: [{ level: None, users: [ann] }, { level: Metadata }]'));
     expect(rules.decide(undefined, resource()).level).to.equal('Metadata');
   });

@@ -26,7 +26,7 @@ function authorizerWith(rule: Partial<PolicyRule>, namespace?: string): RbacAuth
   return authorizer;
 }
 
-describe('a decision by roles, after another decision about the same user,', () => {
+describe('an RBAC decision', () => {
   const others: readonly Partial<ResourceAttributes>[] = [
     { verb: 'delete' },
     { group: 'apps' },
@@ -36,7 +36,7 @@ describe('a decision by roles, after another decision about the same user,', () 
     { namespace: undefined },
   ];
   for (const other of others) {
-    it(`is not reused for a request in which ${Object.keys(other).join()} is ${Object.values(other).join()} instead`, () => {
+    it(`is not reused for a request of the same user in which ${Object.keys(other).join()} is ${Object.values(other).join()}`, () => {
       const authorizer = authorizerWith({}, 'home');
       expect(authorizer.decide(ann, asked).allowed).to.equal(true);
       expect(authorizer.decide(ann, { ...asked, ...other }).allowed).to.equal(false);
@@ -44,7 +44,7 @@ describe('a decision by roles, after another decision about the same user,', () 
     });
   }
 
-  it('is not reused for another object when the rule has `resourceNames`', () => {
+  it('is not reused for another object when the rule of the role has `resourceNames`', () => {
     const authorizer = authorizerWith({ resourceNames: ['one'] });
     expect(authorizer.decide(ann, asked).allowed).to.equal(true);
     expect(authorizer.decide(ann, { ...asked, name: 'two' }).allowed).to.equal(false);

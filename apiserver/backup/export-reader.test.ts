@@ -83,7 +83,7 @@ describe('a damaged export', () => {
 
   const joined = (some: readonly string[]): Uint8Array => bytes(some.map((line) => `${line}\n`).join(''));
 
-  it('is refused when any bit is changed, with a message that names the changed line or the next line', () => {
+  it('is refused when a bit of any byte is changed, with a message that names the changed line or the next line', () => {
     let line = 1;
     for (let at = 0; at < data.byteLength; at += 1) {
       for (const bit of [1, 4, 128]) {

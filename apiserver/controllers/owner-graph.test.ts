@@ -49,7 +49,7 @@ describe('OwnerGraph', () => {
     expect(graph.holds('a')).to.equal(true);
   });
 
-  it('blocks the deletion of an owner when only one of two references to it has blockOwnerDeletion', () => {
+  it('blocks the deletion of an owner even if only one of two references of a dependent has blockOwnerDeletion', () => {
     const twice: Entry = {
       ...going('b'),
       owners: [

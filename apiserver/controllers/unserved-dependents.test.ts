@@ -36,7 +36,7 @@ describe('dependents of kinds that are not served', () => {
     expect(unhandled).to.deep.equal([]);
   });
 
-  it('are searched once for all waiting callers, and again for a later caller', async () => {
+  it('are searched once for many callers, and once more for all callers that arrive during the search', async () => {
     const dependent = { metadata: { ownerReferences: [{ uid: 'owner-7' }] } };
     const data = Buffer.from(JSON.stringify(dependent));
     let scans = 0;

@@ -127,7 +127,7 @@ describe('WorkLoop', () => {
     expect(attempts).to.deep.equal([0, 1000, 3000, 7000]);
   });
 
-  it('retries an item that failed once after one second, even while another item fails again and again', async () => {
+  it('retries an item one second after its first failure, even while another item fails again and again', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const tried = new Set<string>();

@@ -147,7 +147,7 @@ describe('the rules of definitions', () => {
     expect(wrong(definitionOf({ ...root, oneOf: [] }, { subresources: { status: {} } }))).to.deep.equal([]);
   });
 
-  it('require an approval for groups of Kubernetes, except for a stored definition that has no approval', () => {
+  it('require an approval for groups of Kubernetes, except in the update of a definition that was stored without one', () => {
     const schema = { type: 'object' } as const;
     const inGroup = (approval?: string, group = 'x.k8s.io'): CustomResourceDefinition =>
       definitionOf(schema, {

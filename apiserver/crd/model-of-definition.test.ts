@@ -52,7 +52,7 @@ describe('the model of a definition', () => {
     expect([model.subresources, model.printerColumns, model.indexes]).to.deep.equal([[], [], []]);
   });
 
-  it('has the same identity as another model if names, version and the types of indexes are the same', () => {
+  it('keeps its identity when a limit in the schema changes, but not when the version, an index or its type changes', () => {
     const selectableFields = [{ jsonPath: '.spec.size' }];
     const schemaOf = (size: DefinitionSchema): DefinitionSchema => ({
       type: 'object',

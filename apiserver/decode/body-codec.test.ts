@@ -62,7 +62,7 @@ describe('BodyCodec', () => {
   });
 
   for (const bytes of [1_000, 20_000, 100_000, 600_000]) {
-    it(`returns the value of a body of ${bytes} bytes, as a new copy at each call`, async () => {
+    it(`decodes a body of ${bytes} bytes to a function that returns a new copy of the value at each call`, async () => {
       const value = objectOf(bytes);
       const text = JSON.stringify(value);
       for (const format of ['json', 'yaml', 'applied'] as const) {
@@ -74,7 +74,7 @@ describe('BodyCodec', () => {
     });
   }
 
-  it('refuses large bodies with the same messages as small ones', async () => {
+  it('refuses large bodies in the worker with the same messages as in the main thread', async () => {
     const large = ' '.repeat(300_000);
     const wrong: readonly (readonly [string, BodyFormat])[] = [
       ['{"a":1,"a":2}', 'json'],

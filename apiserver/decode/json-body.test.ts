@@ -48,7 +48,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses everything that JSON.parse refuses, and names the position', () => {
+  it('refuses everything that JSON.parse refuses, and names the position or a duplicate field', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',

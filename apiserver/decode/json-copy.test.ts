@@ -4,7 +4,7 @@ import { objectLimits } from '../limits/body-limits.ts';
 import { copyAsJsonObject } from './json-copy.ts';
 
 describe('copyAsJsonObject', () => {
-  it('returns the same value as a round trip through JSON text, and shares nothing with the original', () => {
+  it('returns the same value as a round trip through JSON text, and never the original object', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const text = JSON.stringify(value);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { checkToken } from './administrator-token.ts';
 
-describe('a bearer token', () => {
+describe('the token of the administrator', () => {
   it('has 16 to 1,024 printable ASCII characters and no space', () => {
     for (const fit of ['x'.repeat(16), 'x'.repeat(1024), '!#$%&()*+,-./:;<=>?@[]^_`{|}~']) {
       expect(checkToken(fit), fit).to.deep.equal([]);

@@ -374,18 +374,18 @@ describe('expressions of CEL [spec operators-language]', () => {
       it(source.slice(0, 60), () => expect(problemOf(source)).to.equal(problem));
   });
 
-  it('shows the source line of a mistake, with a mark below the mistake', () => {
+  it('have a problem text that shows the source line of a mistake, with a mark below the mistake', () => {
     const result = compileCel('x > 1 &&\n  "é" == y', scope);
     expect(isCelProblem(result) && result.problem).to.equal(
       "ERROR: <input>:2:10: undeclared reference to 'y' (in container '')\n |   \"é\" == y\n | ...．.....^",
     );
   });
 
-  it('returns the names of all variables that an expression reads', () => {
+  it('have a set of the names of all variables that they read', () => {
     expect([...compiled('numbers.all(x, x > 0) && text != ""').references].sort()).to.deep.equal(['numbers', 'text']);
   });
 
-  it('calculates with integers of 64 bits, and reports an overflow [spec operators-integers]', () => {
+  it('calculate with integers of 64 bits, and fail when a result overflows [spec operators-integers]', () => {
     const int = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
     fc.assert(
       fc.property(int, int, fc.constantFrom('+', '-', '*'), (a, b, sign) => {
@@ -403,7 +403,7 @@ describe('expressions of CEL [spec operators-language]', () => {
     );
   });
 
-  it('compiles every text to an expression or a problem, and never throws', () => {
+  it('never make the compiler throw: any sequence of tokens compiles to an expression or to a problem', () => {
     const pieces = fc.constantFrom(
       ...'x text numbers 1 1u 1.5 "a" ( ) [ ] { } . , ? : + - * && || ! in has all map in == < { "k": ?'.split(' '),
     );

@@ -264,16 +264,16 @@ describe('rules of schemas', () => {
     });
   });
 
-  describe('about changes', () => {
+  describe('in updates', () => {
     const immutable = object({ a: integer }, 'self.a == oldSelf.a');
 
-    it('are not evaluated for a value that has no old value [spec operators-rule-transitions]', () => {
+    it('that use oldSelf are not evaluated for a value that has no old value [spec operators-rule-transitions]', () => {
       expect(refusals(immutable, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 1 }, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 2 }, { a: 1 })).to.deep.equal([failed('self.a == oldSelf.a')]);
     });
 
-    it('are evaluated for a value that has no old value if optionalOldSelf is true [spec operators-rule-transitions]', () => {
+    it('that use oldSelf are evaluated for a value that has no old value if optionalOldSelf is true [spec operators-rule-transitions]', () => {
       const rule = 'oldSelf.hasValue() || self.a == 0';
       const schema = { ...object({ a: integer }), 'x-kubernetes-validations': [{ rule, optionalOldSelf: true }] };
       expect(refusals(schema, { a: 1 })).to.deep.equal([failed(rule)]);
@@ -281,7 +281,7 @@ describe('rules of schemas', () => {
       expect(refusals(schema, { a: 1 }, { a: 0 })).to.deep.equal([]);
     });
 
-    it('compare an item of a list of type map with the old item that has the same keys, and skip items of other lists [spec operators-rule-transitions]', () => {
+    it('that use oldSelf compare an item of a list of type map with the old item of the same keys, and skip items of other lists [spec operators-rule-transitions]', () => {
       const items = object({ k: text, v: integer }, 'self.v >= oldSelf.v');
       const keyed: JsonSchema = {
         type: 'array',
@@ -326,10 +326,10 @@ describe('rules of schemas', () => {
     });
   });
 
-  describe('whose cost is above a limit', () => {
+  describe('with a high cost', () => {
     const items = Array.from({ length: 10_000 }, (_, index) => index);
 
-    it('refuse the write when one rule costs too much, and the rules after it are not evaluated [spec operators-cost]', () => {
+    it('refuse the write when one rule exceeds its limit, and the rules after this rule are not evaluated [spec operators-cost]', () => {
       const rule = 'self.l.all(a, self.l.all(b, a + b >= 0))';
       const schema = object({ l: { type: 'array', items: integer } }, rule, 'false');
       expect(refusals(schema, { l: items })).to.deep.equal([
@@ -337,7 +337,7 @@ describe('rules of schemas', () => {
       ]);
     });
 
-    it('refuse the write when all rules together cost too much [slow] [spec operators-cost]', () => {
+    it('refuse the write when all rules together exceed their limit [slow] [spec operators-cost]', () => {
       const rules = Array.from(
         { length: 20 },
         (_, index) => `self.l.all(a, a + self.l.size() + a + a + a > -${index + 1}) && self.l.map(a, a).size() > 0`,

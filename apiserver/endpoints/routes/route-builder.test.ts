@@ -31,7 +31,7 @@ describe('a router', () => {
     expect(router(fakeRequest({ path: `${base}/a`, method: 'PUT' }))).to.equal(undefined);
   });
 
-  it('calls the first handler that matches', async () => {
+  it('calls the handler of the first route that matches', async () => {
     const router = route('api.example.com/v1')
       .GET(
         '/:any',
@@ -78,7 +78,7 @@ describe('a router', () => {
     expect(Object.isFrozen(router)).to.equal(true);
   });
 
-  it('refuses an invalid path, handler, predicate or option of a route, with an error that names it', () => {
+  it('refuses an invalid path, handler, predicate or option of a route, with an error that names the invalid part', () => {
     const builder = route('api.example.com/v1');
     expect(() => builder.GET('a', says('a'))).to.throw(TypeError, '"a"');
     expect(() => builder.GET('/a', undefined as never)).to.throw(TypeError, 'GET /a has no handler');
@@ -98,7 +98,7 @@ describe('the filters of a router', () => {
       return response;
     };
 
-  it('run around all routes of their builder: the first filter is the outermost, those of a nested builder the innermost', async () => {
+  it('run around all routes of their builder: the first filter is the outermost, the filters of a nested builder are the innermost', async () => {
     const log: string[] = [];
     const router = route('api.example.com/v1')
       .GET('/a', says('a'))

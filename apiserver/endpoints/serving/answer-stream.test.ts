@@ -83,7 +83,7 @@ describe('a streamed response', () => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it('requests only as many pieces as the client reads', async () => {
+  it('requests at most one piece more than the client reads', async () => {
     const producer = counting(100);
     start(producer.pieces);
     await turns();
@@ -98,7 +98,7 @@ describe('a streamed response', () => {
     expect(aborted).to.deep.equal([]);
   });
 
-  it('accepts sync iterables and ReadableStreams, and requests their pieces only as the client reads', async () => {
+  it('accepts sync iterables and ReadableStreams, and pulls only one piece before the client reads', async () => {
     let pulled = 0;
     const readable = new ReadableStream<string>(
       { pull: (controller) => controller.enqueue(`piece ${(pulled += 1)}`) },
@@ -127,7 +127,7 @@ describe('a streamed response', () => {
     expect(connection.ended).to.equal(false);
   });
 
-  it('cancels a ReadableStream immediately, even during a read', async () => {
+  it('cancels a ReadableStream immediately when the client disconnects, even during a read', async () => {
     let cancelled = false;
     start(
       new ReadableStream<string>({

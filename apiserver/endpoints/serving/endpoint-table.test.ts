@@ -323,7 +323,7 @@ describe('the endpoints of plugins', () => {
       expect(paths()).to.deep.equal(['GET /apis/example.com/v1/a']);
     });
 
-    it('may have mappings only on public instance methods', () => {
+    it('must not have a mapping on a static field', () => {
       expect(() => {
         class Static {
           // @ts-expect-error -- the compiler refuses a decorator of a static field, but plain JavaScript accepts it

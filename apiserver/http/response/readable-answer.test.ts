@@ -49,7 +49,7 @@ describe('responses for people', () => {
   const isIndented = (text: string): boolean => text.startsWith('{\n  "') && text.endsWith('}\n');
   const hasManagedFields = (text: string): boolean => text.includes('"managedFields":');
 
-  it('are not indented, and contain managedFields, for all other clients', async () => {
+  it('are not indented, and contain managedFields, for kubectl', async () => {
     for (const path of [`${notes}/a`, notes]) {
       const { text } = await get(path, { 'User-Agent': 'kubectl/v1.32.0' });
       expect([isIndented(text), hasManagedFields(text)]).to.deep.equal([false, true]);

@@ -67,7 +67,7 @@ describe('WatchGroups', () => {
     return Object.assign(member, { group, leave: () => group.delete(member) });
   }
 
-  it('puts watchers with the same kind, form and selection in one group, until the last of them leaves', () => {
+  it('puts watchers with the same kind, format and selection in one group, until the last of them leaves', () => {
     const [first, second, other] = [join('a'), join('b'), join('c', 'x')];
     expect(first.group).to.equal(second.group);
     expect(first.group).not.to.equal(other.group);

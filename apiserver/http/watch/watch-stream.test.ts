@@ -87,7 +87,7 @@ describe('WatchStream', () => {
     return new TextDecoder().decode(value);
   };
 
-  it('ends with 500 when an event cannot be written, and does not affect other streams', async () => {
+  it('ends with an ERROR event of code 500 when an event cannot be written, and does not affect other streams', async () => {
     // The stream with the broken format is written first in each pass.
     const [failed, sound] = [await watch('/broken'), await watch('/')];
     add('ada', 11);
