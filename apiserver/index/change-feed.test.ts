@@ -146,7 +146,7 @@ describe('ChangeFeed', () => {
     expect(late).to.deep.equal([11, 12, 13]);
   });
 
-  it('delivers the many changes of a leap in several turns of the event loop, before any later change', async () => {
+  it('delivers the many changes that leap receives in several turns of the event loop, before any later change', async () => {
     const feed = createFeed();
     const seen: number[] = [];
     let most = 0;

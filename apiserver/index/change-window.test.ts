@@ -133,7 +133,7 @@ describe('ChangeWindow', () => {
     expect([model.window.length, model.window.bytes]).to.deep.equal([0, 0]);
   });
 
-  it('returns the same instances each time for the latest changes, so that readers share what they derive from a change', () => {
+  it('returns the same instances each time for the latest 1,024 changes, so that readers share what they derive from a change', () => {
     const model = new Model();
     model.push(5000);
     expect(model.window.from(5000 - 1024)).to.have.ordered.members(model.changes.slice(-1024));

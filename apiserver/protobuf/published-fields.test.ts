@@ -142,7 +142,7 @@ function expectPublished(message: Message | undefined, name: string): void {
   expect([...ours(message, name)].sort(), name).to.deep.equal(expected.sort());
 }
 
-describe('the field numbers of messages', () => {
+describe('the field numbers of protobuf messages', () => {
   for (const [apiVersion, names] of Object.entries(kinds))
     for (const kind of names) {
       it(`are the published ones for ${apiVersion} ${kind}`, () => {

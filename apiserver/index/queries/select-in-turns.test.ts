@@ -66,7 +66,7 @@ describe('selectLong', () => {
 
   it('returns the same page as select for an offset of 100 [slow]', () => expectSame([{ offset: 100, count: 7 }]));
 
-  it('returns the same objects as select for all objects, the first 20, an offset after the last and none [slow]', () =>
+  it('returns the same page as select for all objects, for the first 20, for an offset after the last, and for no objects [slow]', () =>
     expectSame([{}, { count: 20 }, { offset: size }, { count: 0 }]));
 
   it('visits few objects after the page when the total is known', async () => {

@@ -89,7 +89,7 @@ describe('the objects that select visits', () => {
     });
   });
 
-  it('are hardly more than the page for a single requirement, because the index knows the number of matches', () => {
+  it('are far fewer than all matching objects for a page with one requirement, because the index knows the number of matches', () => {
     const ofLabel = run({ labelSelector: [{ key: 'app', operator: 'in', values: ['a3'] }] }, { count: 20 });
     expect(ofLabel.total).to.equal(size / 10);
     expect(ofLabel.visited).to.be.at.most(400);
