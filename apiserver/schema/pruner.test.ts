@@ -95,7 +95,7 @@ describe('Pruner', () => {
     [500, ''],
     [2000, ' [slow]'],
   ] as const)
-    it(`keeps the same fields as Kubernetes, and returns the paths of the removed fields${tier}`, () => {
+    it(`keeps the same fields as a simple pruning by the rules of Kubernetes, and returns the paths of the removed fields${tier}`, () => {
       let removed = 0;
       let kept = 0;
       const check = (schema: JsonSchema, value: unknown): void => {

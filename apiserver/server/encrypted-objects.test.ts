@@ -17,7 +17,7 @@ function keyFile(name: string, fill: string): string {
   });
 }
 
-describe('an encrypted object whose bytes were changed', () => {
+describe('an encrypted object that cannot be decrypted', () => {
   let folder: string;
   let server: ApiServer;
 

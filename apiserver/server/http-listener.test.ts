@@ -176,7 +176,7 @@ describe('connections of a server', () => {
 });
 
 describe('requests that wait behind another request on their connection', () => {
-  it('share one memory limit for all connections; the limit counts the sizes of their headers [slow]', async () => {
+  it('share one memory limit, which counts the sizes of their headers; at the limit, the server closes connections [slow]', async () => {
     const responses: ServerResponse[] = [];
     const listener = new HttpListener((_, response) => responses.push(response), { clock: new FakeClock() });
     await listener.listen(address);

@@ -48,7 +48,7 @@ function fieldsOf({
   return { key, name, namespace, uid, of, size, all, owners, deletion };
 }
 
-describe('a note', () => {
+describe('the note of a change', () => {
   it('lets another process create the same entry as from the parsed object', () => {
     const note = new EntryNotes(fingerprint).write(person, values);
     const slabs = new Slabs();

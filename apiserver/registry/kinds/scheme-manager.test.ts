@@ -242,7 +242,7 @@ describe('SchemeManager', () => {
   });
 
   describe('replace', () => {
-    it('replaces a model by one with another schema, and calls listeners', () => {
+    it('replaces a model by one with other short names, and calls listeners', () => {
       manager.register(model({}), undefined, plugin);
       const seen: ModelDescriptor[] = [];
       manager.on('replaced', ({ descriptor }) => seen.push(descriptor));

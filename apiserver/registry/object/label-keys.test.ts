@@ -16,7 +16,7 @@ function refused(
 describe('label keys', () => {
   const all = { plain: 'a', 'example.com/x': 'a', 'svc.example.net/x': 'a', 'sub.svc.example.net/x': 'a' };
 
-  it('are refused for plugins without a prefix, and for users and plugins when their prefix is the service domain', () => {
+  it('without a prefix are refused for plugins, and keys in the service domain are refused for plugins and users', () => {
     expect(refused('service', all)).to.deep.equal([]);
     expect(refused('user', all)).to.deep.equal(['svc.example.net/x', 'sub.svc.example.net/x']);
     expect(refused('plugin', all)).to.deep.equal(['plain', 'svc.example.net/x', 'sub.svc.example.net/x']);

@@ -36,7 +36,7 @@ async function openVault(store: Store) {
 }
 
 describe('a vault that several processes share', () => {
-  it('takes over a held name of which it has not heard, without a read of the latest revision', async () => {
+  it('lets a process take over a name that another process holds, without a read of the latest revision', async () => {
     const store = createSqliteStore({ memory: true });
     await store.open();
     const [one, two] = [await openVault(store), await openVault(store)];

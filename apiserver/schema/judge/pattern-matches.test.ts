@@ -18,7 +18,7 @@ const text = (rules: JsonSchema): JsonSchema => ({ type: 'string', ...rules });
 
 describe('PatternMatches', () => {
   for (const origin of ['client', 'code'] as const) {
-    it(`matches a pattern in several steps, with a schema of ${origin}`, () => {
+    it(`matches a pattern in several steps, with a schema from ${origin}`, () => {
       const validator = validatorOf(text({ pattern: hostile }), origin);
       const steps = [...validator.judge({ spec: matching })];
       expect(steps[0]).to.equal('long');

@@ -45,7 +45,7 @@ describe('a validator', () => {
   oneStepPerTurn();
 
   for (const origin of ['code', 'client'] as const) {
-    it(`validates an object of 5,000 properties with a schema of ${origin}`, () => {
+    it(`validates an object of 5,000 properties with a schema from ${origin}`, () => {
       const validator = validatorOf(wide(5000, { type: 'string' }), origin);
       const all = Object.fromEntries(times(5000, (at) => [`p${at}`, 'x']));
       expect(validator.violations(all)).to.deep.equal([]);
@@ -53,11 +53,11 @@ describe('a validator', () => {
     });
   }
 
-  it('needs no preparation for a small schema that is compiled to code', () => {
+  it('needs no preparation for a small schema from code', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady).to.equal(undefined);
   });
 
-  it('compiles a small schema at the hundredth value, but never a schema of a client', () => {
+  it('compiles a small schema from code at the hundredth value, but never a schema from a client', () => {
     for (const [origin, expected] of [
       ['code', [0, 0, 1, 0]],
       ['client', [0, 0, 0, 0]],
@@ -73,7 +73,7 @@ describe('a validator', () => {
     }
   });
 
-  it('compiles a small schema immediately for a value that takes too much work to interpret', () => {
+  it('compiles a small schema from code immediately for a value that takes too much work to interpret', () => {
     const validator = validatorOf({ type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } }, 'code');
     const values = times(20_000, () => 99);
     const made = functionsMade(() => expect(validator.violations(values)).to.deep.equal([]));
@@ -109,7 +109,7 @@ describe('a validator', () => {
     expect(messageOf(validator.violations('b'))).to.contain("should match '(?=a)b'");
   });
 
-  it('accepts a text with the maximum length of the largest repetition that RE2 allows', () => {
+  it('accepts 1,000 characters for the largest repetition that RE2 allows, and refuses more characters', () => {
     const validator = validatorOf({ type: 'string', pattern: '^.{1,1000}$' });
     expect(validator.violations('x'.repeat(1000))).to.deep.equal([]);
     expect(messageOf(validator.violations('x'.repeat(1001)))).to.contain('should match');
