@@ -65,7 +65,7 @@ describe('MemoryLimit', () => {
     expect(at.memory.isFull).to.equal(false);
   });
 
-  it('collects garbage before it refuses, and collects it again only after the heap has grown by more than 5 % of its limit', async () => {
+  it('collects garbage before it refuses, and collects it again only after the heap has grown by more than 5 % of its usable size', async () => {
     const at = setup();
     at.use.heap = 800;
     at.use.garbage = 100;

@@ -68,7 +68,7 @@ describe('the example body of a model that refers to itself', () => {
     });
   }
 
-  it('has null or an empty value where the schema repeats, and leaves out a field that needs a pattern or several items', () => {
+  it('leaves out or empties each field whose schema repeats, and leaves out fields that need a pattern or several items', () => {
     const { descriptor } = server.schemeManager.register(tree);
     expect(exampleBody(descriptor)).to.deep.equal({
       apiVersion: 'trees.example.com/v1',

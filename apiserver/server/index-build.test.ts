@@ -147,7 +147,7 @@ describe('the build of the indexes of a kind', () => {
     await late;
   });
 
-  it('lets garbage collection delete objects only once it knows all objects of a large kind [slow]', async () => {
+  it('lets garbage collection delete objects only once the collector knows all objects of a large kind [slow]', async () => {
     const model = thingModel(() => undefined);
     const owners: ModelDescriptor = defineModel({
       gvk: 'things.example.com/v1/Owner',

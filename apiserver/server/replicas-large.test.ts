@@ -37,7 +37,7 @@ function personModel(onCall: () => void = () => undefined): ModelDescriptor<Pers
 
 const Person = personModel();
 
-describe('a replica that has missed changes of a large kind, after these changes are compacted', () => {
+describe('a replica that has missed changes of a large kind', () => {
   oneStepPerTurn();
 
   let database: SharedDatabase;
@@ -69,7 +69,7 @@ describe('a replica that has missed changes of a large kind, after these changes
       await Promise.all(Array.from({ length: Math.min(500, count - from) }, (_, at) => work(from + at)));
   };
 
-  it('reads the kind again, and reports the differences, some hundred objects in each turn of the event loop [slow]', async () => {
+  it('reads the kind again once the changes are compacted, and reports the differences, at most 200 objects in each turn [slow]', async () => {
     const a = await start(Person, { retention: { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 } });
     await inBatches(objects, (at) =>
       a.server.client.create(Person, { metadata: { name: `p${at}` }, spec: { email: `${at}`, age: 1 } }),
@@ -116,7 +116,7 @@ describe('a replica that has missed changes of a large kind, after these changes
     await run;
   });
 
-  it('applies many changes of other replicas, some hundred in each turn of the event loop', async () => {
+  it('applies the changes of other replicas, at most 200 in each turn of the event loop', async () => {
     const a = await start(Person);
     await inBatches(objects, (at) =>
       a.server.client.create(Person, { metadata: { name: `p${at}` }, spec: { email: `${at}`, age: 1 } }),

@@ -194,7 +194,7 @@ describe('the parts of a replica at critical moments', () => {
   describe('a watch that waits until its replica has read all changes', () => {
     const url = (server: ApiServer): string => `${server.url}/apis/notes.example.com/v1/notes?watch=true`;
 
-    it('ends when its kind is unregistered during the wait', async () => {
+    it('ends with Expired when its kind is unregistered during the wait', async () => {
       const { server, store } = await start();
       const asked = gate();
       store.beforeRevision = asked.hold;

@@ -103,7 +103,7 @@ describe('estimates of costs [spec operators-estimate]', () => {
     });
   }
 
-  it('include the maximum size of each list or map that a macro or a function returns', () => {
+  it('depend on the maximum size of each list or map that a macro or a function returns', () => {
     // The cost is 11 for a new list, 3 for a round of `all`, and 13 for a round of `map` or `filter`.
     const ofLists: readonly (readonly [rule: string, make: Make, cost: number])[] = [
       ['self.map(x, x).all(y, true)', list('number'), 93],

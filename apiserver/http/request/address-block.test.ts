@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { addressBlock } from './address-block.ts';
 
-describe('the addresses that count as one client', () => {
+describe('addressBlock', () => {
   const blocks = {
     '10.0.0.1': '10.0.0.1',
     '::ffff:10.0.0.1': '10.0.0.1',
@@ -16,5 +16,5 @@ describe('the addresses that count as one client', () => {
     '': '',
   };
   for (const [address, block] of Object.entries(blocks))
-    it(`include "${address}" in the block ${block}`, () => expect(addressBlock(address)).to.equal(block));
+    it(`returns the block ${block} for the address "${address}"`, () => expect(addressBlock(address)).to.equal(block));
 });

@@ -71,11 +71,11 @@ describe('etcd store, with faults of the connection to a member', () => {
   });
 
   for (const [fault, what] of [
-    ['cut', 'before it arrived'],
-    ['cutAfterAnswer', 'before its response'],
-    ['orphan', 'that arrives later'],
+    ['cut', 'before a transaction arrives'],
+    ['cutAfterAnswer', 'after a transaction, before its response'],
+    ['orphan', 'and the transaction arrives later'],
   ] as const) {
-    it(`writes exactly once, and reports success, when the connection is lost in a transaction ${what}`, async () => {
+    it(`writes exactly once, and reports success, when the connection is lost ${what}`, async () => {
       let isBroken = false;
       proxy.breakAt('the data', fault, () => (isBroken = true));
       const { before, outcomes } = await store.commit([create('a', 'the data', [[1, 'v']]), create('before', '')]);
@@ -215,7 +215,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
     await expectAcknowledged(store, writing.acknowledged);
   });
 
-  it('refuses reads and writes while a majority of the members is down, and continues once a majority runs again', async () => {
+  it('fails reads and writes while a majority of the members is down, and continues once a majority runs again', async () => {
     const { cluster } = etcd;
     const url = etcd.freshUrl();
     const store = await etcd.open(url, { clock: hurriedClock });

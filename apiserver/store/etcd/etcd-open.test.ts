@@ -132,7 +132,7 @@ describe('an etcd store that is opened', () => {
     server.forceShutdown();
   });
 
-  it('is refused with a hint when only one side uses TLS', async () => {
+  it('is refused with a hint when the URL asks for TLS, and the member does not use TLS', async () => {
     const url = etcd.cluster.url('/p?tls=true');
     // If the member has not read all of the first message, the kernel reports the closed connection as a reset.
     expect(await failure(etcd, url)).to.match(/^io: .*does not use TLS[;,] leave ca, cert, key and tls out/);
@@ -164,7 +164,7 @@ describe('an etcd store that is opened', () => {
     );
   });
 
-  it('opens only once, and can be closed without having been opened', async () => {
+  it('rejects a second call of open, and can be closed without having been opened', async () => {
     const store = await etcd.open();
     expect(await rejectionOf(store.open())).to.include({ code: 'closed' });
     await etcd.store(etcd.freshUrl()).close();

@@ -269,7 +269,7 @@ describeWithMysql('MySQL store, with faults', () => {
       expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('delays the other store only for seconds when it hangs with the counter locked, and then repeats its own write [slow]', async () => {
+    it('delays the other store only for seconds when a write hangs with the counter locked, and then repeats this write [slow]', async () => {
       // This store uses the real clock, because the server measures the time after which it ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();
