@@ -160,7 +160,7 @@ describe('compactSlabs', () => {
     pair.expectEqual();
   });
 
-  it('moves a state of the history only once, and together with the object if it is the current state of the object', () => {
+  it('moves each state of the history only once, and the current state of an object together with the object', () => {
     const pair = new Pair(6, 4000);
     for (let round = 0; round < 2; round += 1) for (let at = 0; at < 2000; at += 1) pair.put(`n-${at}`, 4000);
     for (let at = 0; at < 2000; at += 1) if (at % 3 !== 0) pair.delete(`n-${at}`);

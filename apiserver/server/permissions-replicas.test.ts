@@ -71,7 +71,7 @@ describe('permissions of replicas on one database', () => {
     }
   });
 
-  it('end the watches of a user at another replica when they are withdrawn', async () => {
+  it('end the watches of a user at another replica when the permissions are withdrawn', async () => {
     await grant();
     const response = await ask(`${namespaces}?watch=true`);
     expect(response.status).to.equal(200);

@@ -112,7 +112,7 @@ describe('GroupCommit batches', () => {
     expect(done).to.deep.equal(['/a0', '/b2', '/a1', '/b4', '/a3']);
   });
 
-  it('keeps the order of operations on a key, even if one arrives while an earlier one is still queued', async () => {
+  it('keeps the order of operations on a key, even if an operation arrives while an earlier one is still queued', async () => {
     const { group, commits } = setUp({ maxOperations: 2 });
     for (const key of ['/a', '/b', '/c', '/d', '/a']) void group.submit(operation(key));
     await settled();

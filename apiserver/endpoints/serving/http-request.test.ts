@@ -58,7 +58,7 @@ describe('ServerRequest', () => {
     expect(second.path).to.equal('/a/b');
   });
 
-  it('has a signal that aborts, even when it is first read after the abort', () => {
+  it('has a signal that aborts with the request, even when the signal is first read after the abort', () => {
     const source = fakeSource();
     const early = new HttpRequest(source).signal;
     const reason = new Error('gone');

@@ -107,7 +107,7 @@ describe('prepareQuery', () => {
     expectSame(next, options);
   });
 
-  it('builds the other indexes in the order of the index of names, if that one is built', async () => {
+  it('builds the other indexes in the order of the index of names, if the index of names is built', async () => {
     const random = seededRandom(2);
     const cache = crowd(random);
     const byName = queries['a sort by name'] as QueryOptions;

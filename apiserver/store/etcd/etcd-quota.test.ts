@@ -6,7 +6,7 @@ import { parseEtcdUrl } from './etcd-url.ts';
 import { create, key, rejectionOf, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
-describe('a write of an etcd store that exceeds the quota', () => {
+describe('a write of an etcd store for which etcd reports an exceeded quota', () => {
   const etcd = EtcdTestCluster.useShared();
   let proxy: CallProxy;
   let prefix: string;
