@@ -137,7 +137,7 @@ describe('the folder of an authority', () => {
       }
     });
 
-    it(`is refused when ${file} is damaged, with a message that names the file and does not quote it`, async () => {
+    it(`is refused when ${file} is damaged, with a message that names the file and quotes nothing of its content`, async () => {
       await load();
       const path = join(directory, file);
       const whole = await readFile(path, 'utf8');

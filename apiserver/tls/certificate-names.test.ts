@@ -19,7 +19,7 @@ describe('the names of a certificate', () => {
     ).to.deep.equal([...loopback, 'home.example.com', 'fd00::1', '10.0.0.7']);
   });
 
-  it('do not include unspecified addresses, or the interface of an address', () => {
+  it('do not include unspecified addresses such as 0.0.0.0, or the interface in an address such as fe80::1%eth0', () => {
     expect(certificateNames(['0.0.0.0', '::', 'fe80::1%eth0'])).to.deep.equal([...loopback, 'fe80::1']);
   });
 
@@ -40,7 +40,7 @@ describe('the names of a certificate', () => {
     'x'.repeat(64),
     'a.'.repeat(130),
   ]) {
-    it(`refuses ${JSON.stringify(name.slice(0, 20))}`, () => {
+    it(`are refused when one of them is ${JSON.stringify(name.slice(0, 20))}`, () => {
       expect(() => certificateNames([name])).to.throw(TypeError, 'is neither a host name nor an address');
     });
   }

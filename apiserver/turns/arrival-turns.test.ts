@@ -23,7 +23,7 @@ describe('ArrivalTurns', () => {
     );
   }
 
-  it('handles arrivals immediately for 5 ms, and the others in order, for up to 5 ms in each later turn', async () => {
+  it('handles arrivals immediately until 5 ms of a turn are used, and the others in order, up to 5 ms in each later turn', async () => {
     const handled: number[] = [];
     const turns: number[] = [];
     let turn = 0;

@@ -23,7 +23,7 @@ describe('sortSteps', () => {
     expect(allSteps(sortSteps([], byValue))).to.deep.equal([]);
   });
 
-  it('takes more steps for more items, and does not change the given list', () => {
+  it('sorts 100,000 items in 500 to 1000 steps, and does not change the given list', () => {
     const items = Array.from({ length: 100_000 }, (_, at): Item => [(at * 7919) % 100_000, at]);
     const before = [...items];
     const steps = sortSteps(items, byValue);

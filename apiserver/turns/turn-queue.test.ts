@@ -50,7 +50,7 @@ describe('TurnQueue', () => {
     expect(turns).to.deep.equal(['abc', 'def', 'gh']);
   });
 
-  it('runs one step of each piece of work before the second step of the first piece', async () => {
+  it('runs the first steps of all pieces of work, then their second steps, and so on', async () => {
     const turns = await turnsOf(['a', 'b', 'c'].map((name) => work({ name, steps: 3, stepMs: 5 })));
     expect(turns).to.deep.equal('abcabcabc'.split(''));
   });

@@ -72,7 +72,7 @@ const nowMs = Date.parse('2026-01-02T00:00:00Z');
 
 describe('views of large objects', () => {
   for (const includeObject of ['Metadata', 'None'] as const) {
-    it(`are the same as those of small objects: Table with ${includeObject}`, () => {
+    it(`are the same as those of small objects: Table with includeObject=${includeObject}`, () => {
       const view = new TableView({ columns: declaredColumns(columns), version: 'v1', includeObject, now: () => 0 });
       const small = view.ofObject(objectOf('')).toString();
       const large = view.ofObject(objectOf('x'.repeat(100_000))).toString();

@@ -105,7 +105,7 @@ describe('the informers of a client', () => {
     expect(lists()).to.equal(1);
   });
 
-  it('an informer has no objects before it runs, and can be garbage collected while the client exists [slow]', async () => {
+  it('an informer that has never run has no objects, and can be garbage collected while the client exists [slow]', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     await run(informer(Person));

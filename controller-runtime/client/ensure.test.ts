@@ -96,7 +96,7 @@ describe('ensureObject', () => {
     expect(unknownKind.verbs).to.equal('get create');
   });
 
-  it('uses the namespace of the key, or that of the options when the key has none', async () => {
+  it('uses the namespace of the key, even if the options have another namespace', async () => {
     const client = new ScriptedVerbs(absent, person('alice', '1'));
     const key = { namespace: 'blue', name: 'alice' };
     await ensureObject(client, Person, { key, desired: { spec: { name: 'A' } }, options: { namespace: 'red' } });

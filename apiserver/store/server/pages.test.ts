@@ -8,7 +8,7 @@ const row = (key: string): Row => ({ key, revision: 1, data: new Uint8Array() })
 const change = (revision: number): Change => ({ revision, op: 'create', key: '', kind: 1, data: new Uint8Array() });
 
 describe('pages of a database', () => {
-  it('are the last page when they reach neither the limit of rows nor that of bytes', () => {
+  it('include a last page, which reaches neither the limit of rows nor the limit of bytes', () => {
     const limits = { maxRows: 2, maxBytes: 10 };
     expect(pageOf([1], 9, limits)).to.deep.equal({ items: [1], isLast: true });
     expect(pageOf([1, 2], 2, limits).isLast).to.equal(false);
@@ -32,7 +32,7 @@ describe('pages of a database', () => {
     ]);
   });
 
-  it('end at an empty page, and fail only when the failed page is read', async () => {
+  it('end at an empty page; a failure to read ahead is reported only when the caller requests the failed page', async () => {
     const empty = readAhead(async () => ({ items: [], isLast: true }));
     expect((await empty.next()).done).to.equal(true);
     const failure = new Error('lost');

@@ -67,7 +67,7 @@ describe('a backup of SQLite', () => {
     });
   });
 
-  it('continues with a new history when it is restored, so that no revision is assigned twice', async () => {
+  it('starts a new history when it is restored, far above the old revisions, so that no revision is assigned twice', async () => {
     const seen = await store.currentRevision();
     const [revision = 0] = await restored(async (copy, opened) => {
       expect(opened.epoch).to.not.equal(epoch);
@@ -96,7 +96,7 @@ describe('a backup of SQLite', () => {
     });
   });
 
-  it('fails with locked while a file of a backup exists; the next start of the store deletes the file', async () => {
+  it('fails with the code locked while the file of another backup exists; the next start of the store deletes that file', async () => {
     writeFileSync(`${path}-backup`, 'half');
     expect(await rejectionOf(store.backUp?.() ?? Promise.resolve())).to.include({ code: 'locked' });
     expect(existsSync(`${path}-backup`), 'the file of another backup').to.equal(true);

@@ -63,7 +63,7 @@ describeStoreContract('SQLite in memory', async () => {
 });
 
 describe('SqliteStore', () => {
-  it('is durable and exclusive according to the settings that the connection reports', async () => {
+  it('opens its database in WAL mode, with synchronous=FULL and an exclusive lock', async () => {
     const { store } = await openFile(freshPath());
     const pragmas = await (store as ReturnType<typeof createSqliteStore>).pragmas();
     await store.close();
@@ -71,7 +71,7 @@ describe('SqliteStore', () => {
     expect(pragmas.walAutocheckpoint * pragmas.pageBytes).to.be.within(2_000_000, 6_000_000);
   });
 
-  it('creates a directory and files that only its user can read', async () => {
+  it('creates a directory and files to which other users have no access', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     await store.numberOf('something in the WAL');
@@ -97,7 +97,7 @@ describe('SqliteStore', () => {
     }
   });
 
-  it('refuses a second store on its file, with the path in the message, until it is closed [slow]', async () => {
+  it('refuses a second store on the same file, with the path in the message, until the first store is closed [slow]', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const error = await failureToOpen(path);
@@ -163,7 +163,7 @@ describe('SqliteStore', () => {
     });
   }
 
-  it('stores the kept data of a kind in parts, in the order of their last revisions, until a new history starts', async () => {
+  it('finds a part of the kept data of a kind by its last revision, and deletes all parts when a new history starts', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const kept = store.kept!;
@@ -202,7 +202,7 @@ describe('SqliteStore', () => {
     await store.close();
   });
 
-  it('scans the objects of a kind in the order of their revisions, even if other revisions lie between them', async () => {
+  it('scans the objects of a kind in the order of their revisions, even if replaced revisions lie between them', async () => {
     const { store } = await openFile(freshPath());
     const names = Array.from({ length: 60 }, (_, at) => `n-${(at * 37) % 60}`);
     const revisions = new Map<string, number>();

@@ -16,7 +16,7 @@ describe('LruCache', () => {
     expect(cache.get('b')).to.equal(undefined);
   });
 
-  it('stays within its maximum size: it does not store a value that is too large, and removes the old value of that key', () => {
+  it('stays within its maximum size: a value that is too large is not stored, and the old value of its key is removed', () => {
     const cache = new LruCache<string, string>({ maxSize: 10, sizeOf: ({ length }, key) => length + key.length });
     cache.set('a', 'xxxx');
     cache.set('b', 'xxxx');

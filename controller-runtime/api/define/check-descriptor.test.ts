@@ -153,7 +153,7 @@ describe('checkDescriptor', () => {
     expect(errorOf(() => check({ indexes: [{ ...spec, indexFunc: () => 'x' }] })).rule).to.include('simpleAttribute');
   });
 
-  it('refuses unknown keys of an index, index names that no field selector can contain, and metadata.namespace', () => {
+  it('refuses unknown keys of an index, index names that no field selector can contain, and the index name metadata.namespace', () => {
     const indexFunc = simpleAttribute(person, () => 'x');
     const spec = { name: 'spec.name', order: 'ASC', unique: false, indexFunc };
     const misspelt = errorOf(() => check({ indexes: [{ ...spec, uniqe: true }] }));

@@ -18,7 +18,7 @@ const rules = { serviceDomain: 'homeostat.internal' };
 const convert = { toStorage: () => ({}), fromStorage: () => ({}) };
 
 describe('defineVersions', () => {
-  it('returns the stored version with the other versions; the result is frozen and has descriptors in place of classes', () => {
+  it('returns the descriptor of the stored version, with the other versions in the property versions; the result is frozen', () => {
     const kind = defineVersions(Person, [{ model: thing('v1') }]);
     expect(kind).to.deep.include({ ...descriptorOf(Person), versions: [{ model: thing('v1') }] });
     expect([Object.isFrozen(kind), Object.isFrozen(kind.versions)]).to.deep.equal([true, true]);

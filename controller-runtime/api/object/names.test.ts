@@ -66,7 +66,7 @@ describe('the checks of names', () => {
     }
   });
 
-  it('every name that is valid in the label format is valid in the subdomain format', () => {
+  it('every recorded name that is valid in the label format is also valid in the subdomain format', () => {
     const strict = cases.filter((each) => checkName(each.value, 'label').length === 0);
     expect(strict).to.have.length.above(0);
     for (const each of strict) expect(checkName(each.value, 'subdomain')).to.deep.equal([]);

@@ -15,7 +15,7 @@ function state(managedFields: readonly ManagedFieldsEntry[], generation = 1, sta
 }
 
 describe('the manager that wrote a state of an object', () => {
-  it('the writer is the only manager in managedFields, or the manager whose entry has changed', () => {
+  it('the writer is the only manager in managedFields; of several managers, it is the manager whose entry has changed', () => {
     expect(writerOf(state([]))).to.equal(undefined);
     expect(writerOf(state([entry('author', first)]))).to.equal('author');
     const before = state([entry('author', first), entry('robot', first, 'status')]);
@@ -23,7 +23,7 @@ describe('the manager that wrote a state of an object', () => {
     expect(writerOf(state([entry('author', first), entry('robot', second, 'status')]), before)).to.equal('robot');
   });
 
-  it('the writer is the manager whose entry has changed when two managers wrote in the same second; it is unknown when no entry has changed', () => {
+  it('when no entry has a new time, the writer is the only manager with an entry for the changed part (status or not); of several, it is unknown', () => {
     const both = [entry('author', first), entry('robot', first, 'status')];
     expect(writerOf(state(both, 2), state(both, 1))).to.equal('author');
     expect(writerOf(state(both, 1, { a: 2 }), state(both, 1, { a: 1 }))).to.equal('robot');

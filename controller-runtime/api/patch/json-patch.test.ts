@@ -115,7 +115,7 @@ describe('applyJsonPatch', () => {
     expect(refusalOf({ text: 'x' }, { op: 'add', path: '/text/0', value: 1 }).code).to.equal(422);
   });
 
-  it('refuses segments that lead to prototypes at any position in a pointer', () => {
+  it('refuses the segments __proto__, constructor and prototype at any position in a pointer', () => {
     for (const segment of ['__proto__', 'constructor', 'prototype']) {
       const document: unknown = JSON.parse(`{"a": {"${segment}": {"b": 1}}}`);
       const operations = [

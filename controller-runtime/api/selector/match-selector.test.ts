@@ -26,7 +26,7 @@ describe('matchesValues', () => {
     );
   });
 
-  it('compares whole numbers exactly, up to 64 bits', () => {
+  it('compares whole numbers exactly, up to the largest signed 64-bit integer', () => {
     expect(test('gt', ['9223372036854775806'], ['9223372036854775807'])).to.equal(true);
     expect(test('gt', ['9223372036854775807'], ['9223372036854775807'])).to.equal(false);
     expect(test('lt', ['10'], ['9'])).to.equal(true);

@@ -45,7 +45,7 @@ describe('createClient', () => {
       expect(() => Object.assign(alice.spec, { name: 'bob' })).to.throw(TypeError);
     });
 
-    it('sends a parameter for each option of a list, and one for each sort', async () => {
+    it('sends a parameter for each option of a list, and one for each element of the option sort', async () => {
       server.answer({ body: personList('9', [person('alice', '5')]) });
       const list = await client.list(Person, {
         labelSelector: 'a in (b,c)',
@@ -147,7 +147,7 @@ describe('createClient', () => {
       ],
     };
 
-    it('requests discovery once for a kind that it does not know', async () => {
+    it('requests discovery only once for a kind whose model the client does not have', async () => {
       const object = person('alice', '5');
       const namespaced = { ...object, metadata: { ...object.metadata, namespace: 'blue' } };
       server.answer({ body: discovery });
@@ -270,7 +270,7 @@ describe('createClient', () => {
       await closed;
     });
 
-    it('rejects with the reason of the signal, and closes the connection', async () => {
+    it('rejects with the reason of the signal when the signal aborts, and closes the connection', async () => {
       const closed = server.stall();
       const caller = new AbortController();
       const failure = failureOf(client.get(Person, 'alice', { signal: caller.signal }));
@@ -350,7 +350,7 @@ describe('createClient', () => {
     });
   }
 
-  it('makes only one attempt when a write fails for another reason', async () => {
+  it('makes only one attempt when a write fails with a status code other than 429 and 503', async () => {
     server.answer({ status: 500 });
     const creation = client.create(Person, { metadata: { name: 'a' }, spec: { name: 'a' } });
     expect((await failureOf(creation)).reason).to.equal('InternalError');
