@@ -146,7 +146,7 @@ describe('a controller with options for back-off and resync', () => {
     harness = undefined;
   });
 
-  it('backs off according to its options; a rate limit in the options applies to all keys together', async () => {
+  it('backs off with the delays of its options, separately for each key', async () => {
     const failures: string[] = [];
     const at = new Harness({
       controllers: [

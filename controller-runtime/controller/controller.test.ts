@@ -162,7 +162,7 @@ describe('a controller', () => {
     expect(at.manager.queue('person')[0]).to.include({ state: 'parked', attempts: 3, lastError: 'boom' });
   });
 
-  it('aborts the signal of a run that outlasts its timeout, waits for its end, and retries it', async () => {
+  it('aborts the signal of a run that outlasts its timeout, and runs the key again after that run has ended', async () => {
     let runs = 0;
     let wasAborted = false;
     const at = harnessFor({
@@ -214,7 +214,7 @@ describe('a controller', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('runs again after a conflict even if the change that caused the conflict would not cause a run', async () => {
+  it('runs again after a conflict even if the conflicting change is one that causes no run by itself', async () => {
     const owners: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -328,7 +328,7 @@ describe('a controller', () => {
     expect(at.lines('warn')[0]?.message).to.include('"ada" ran more than 10 times in a minute');
   });
 
-  it('logs the warning about frequent runs only after more runs when each run of the key changes the spec of its object', async () => {
+  it('logs the warning about frequent runs only after ten times as many runs when each run changes the spec of the object', async () => {
     const at = harnessFor({
       hotLoopRunsPerMinute: 3,
       async reconcile({ object, client }) {
@@ -346,7 +346,7 @@ describe('a controller', () => {
     expect(others).to.deep.equal([]);
   });
 
-  it('accepts an object whose reconcile method is also called for absent objects', async () => {
+  it('accepts a reconciler object, and calls its method reconcile also when the object of the key does not exist', async () => {
     class Greeter {
       readonly keys: string[] = [];
       reconcile({ name }: { readonly name: string }): { requeue: boolean } | { requeueAfter: string } {

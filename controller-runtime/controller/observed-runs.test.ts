@@ -37,7 +37,7 @@ describe('the metrics and the history of runs', () => {
     harness = undefined;
   });
 
-  it('the metrics have every series of a controller, with the value 0, before the first run', async () => {
+  it('the metrics have the series of a controller before its first run; all counts and times are 0', async () => {
     const at = harnessFor({ concurrency: 3, reconcile() {} });
     await at.start();
     expect(results()).to.deep.equal({ success: 0, requeue_after: 0, requeue: 0, conflict: 0, error: 0 });

@@ -175,7 +175,7 @@ describe('a leader elector', () => {
     expect(() => term.check()).to.throw('not renewed within 10000 ms');
   });
 
-  it('warns of errors that keep it from getting the lease, but not of faster candidates', async () => {
+  it('logs a warning for an error that keeps it from getting the lease, but not when another candidate was faster', async () => {
     const errors = [
       new ApiError('Forbidden', 'no'),
       new ApiError('AlreadyExists', 'faster'),

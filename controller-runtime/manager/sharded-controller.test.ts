@@ -172,7 +172,7 @@ describe('a sharded controller', () => {
     expect(ran.toSorted()).to.deep.equal(left.map((name) => `a ${name}`).toSorted());
   });
 
-  it('the shards of a silent process are taken over within the lease duration and one retry, and that process writes nothing more', async () => {
+  it('the shards of a silent process are taken over within the lease duration and one retry, and that process gives them up', async () => {
     for (const name of names) await person(name);
     for (const name of ['a', 'b', 'c']) start(name);
     await clock.runUntil(() => areSpread(5, 5, 6) && processes.every(({ manager }) => manager.isIdle()));

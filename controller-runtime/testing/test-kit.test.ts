@@ -83,7 +83,7 @@ describe('createTestKit', () => {
     expect(await capturedStderr(() => settled(silentLogger))).to.equal('');
   });
 
-  it('leaves nothing running after stop', async () => {
+  it('leaves no list or watch running after stop', async () => {
     source.answerList('9', []);
     source.lastList = { revision: '9', items: [] };
     await kit.settle();

@@ -49,7 +49,7 @@ describe('example 03: external system', () => {
   const isGone = async (): Promise<boolean> =>
     isNotFound(await server.httpClient.get(Machine, 'web').catch((error: unknown) => error));
 
-  it('creates a machine whose id is the uid, polls often until it runs, and rarely afterwards', async () => {
+  it('creates a machine whose id is the uid of the Machine, polls often until the machine runs, and rarely afterwards', async () => {
     const uid = await create();
     expect(statesInCloud()).to.deep.equal([`${uid} small starting`]);
     expect(await statusOf()).to.include({ phase: 'Starting', observedGeneration: 1 });

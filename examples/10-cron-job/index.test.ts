@@ -102,7 +102,7 @@ describe('example 10: cron job', () => {
     expect(await jobsOf(client)).to.deep.equal(['20 active']);
   });
 
-  it('creates no jobs while it is suspended, and lets running jobs end', async () => {
+  it('creates no jobs while the cron job is suspended, and lets running jobs end', async () => {
     await create();
     await toMinute(10);
     await change({ suspend: true });

@@ -81,7 +81,7 @@ describe('addPart', () => {
     );
   });
 
-  it('refuses a part when index.ts has no comment for it or does not exist, and says what is missing', async () => {
+  it('refuses a part when index.ts does not exist or has no comment that marks the place of the part, and says what is missing', async () => {
     await writeFile(join(folder, 'index.ts'), 'export default {};\n');
     expect(await add({ type: 'endpoint', name: 'total' })).to.include(
       'index.ts has no line "// homeostat new endpoint": add this line to the list of endpoints, where the next part is to be inserted',
@@ -101,7 +101,7 @@ describe('addToIndex', () => {
     ['an import for its effect', "import './effect.ts';\n"],
     ['no import', ''],
   ] as const) {
-    it(`adds the import of a part below the existing imports of index.ts, when it has ${what}`, () => {
+    it(`adds the import of a part below the existing imports of index.ts, when index.ts has ${what}`, () => {
       expect(addToIndex(`${head}${list}`, entry)).to.equal(
         `${head}${added}\nconst kinds = [\n    Person,\n    // homeostat new kind\n];`,
       );

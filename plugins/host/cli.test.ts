@@ -239,7 +239,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(await command.exited, command.stdout).to.equal(0);
   });
 
-  it('names the cure when a command does not trust the server, or the server refuses its credentials', async () => {
+  it('names the cure when a command does not trust the certificate of the server, or sends no token', async () => {
     const folder = await makeFolder({});
     const token = 'sixteen-letters!';
     const server = serve('--tls-dir', folder, '--token', token);
@@ -395,7 +395,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(command.stdout + command.stderr).to.not.include(token);
   });
 
-  it('serves HTTPS with its own certificate authority, but does not start when other users can read its key', async () => {
+  it('serves HTTPS with its own certificate authority, but does not start when other users can read the key of the authority', async () => {
     const folder = await makeFolder({});
     const directory = join(folder, 'tls');
     const args = ['--database', 'memory:', '--port', '0', '--tls-dir', directory, '--hints'];

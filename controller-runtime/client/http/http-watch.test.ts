@@ -140,7 +140,7 @@ describe('watch over HTTP', () => {
     expect(logger.entries).to.deep.equal([]);
   });
 
-  it('drops an incomplete line when the connection breaks, and receives the event again', async () => {
+  it('drops an incomplete line when the connection breaks, and receives the event after it has reconnected', async () => {
     const first = server.stream();
     const second = server.stream();
     const seen = collect({ resourceVersion: '4' });
@@ -196,7 +196,7 @@ describe('watch over HTTP', () => {
     await stream.opened;
   });
 
-  it('waits before it reconnects to a server that ends a watch as soon as it starts', async () => {
+  it('waits before it reconnects when the server ends a watch as soon as the watch begins', async () => {
     const first = server.stream();
     const second = server.stream();
     collect({ resourceVersion: '4' });
@@ -273,7 +273,7 @@ describe('watch over HTTP', () => {
     expect(reasonOf(seen.failure)).to.equal('Forbidden');
   });
 
-  it('yields the present objects and then a bookmark, and watches from the revision of the list', async () => {
+  it('with sendInitialEvents, yields the present objects and then a bookmark, and watches from the revision of the list', async () => {
     server.answer({ body: personList('9', [person('b', '8'), person('a', '3')]) });
     const stream = server.stream();
     const seen = collect({ sendInitialEvents: true, allowBookmarks: true, labelSelector: 'x' });
@@ -305,7 +305,7 @@ describe('watch over HTTP', () => {
     expect((await opened(stream)).get('resourceVersion')).to.equal('9');
   });
 
-  it('ends without an error when the signal aborts, and delivers nothing after that', async () => {
+  it('ends without an error when the signal aborts, and closes the connection', async () => {
     const stream = server.stream();
     const seen = collect({ resourceVersion: '4' });
     await stream.opened;

@@ -72,7 +72,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('the deletion of an object that the cache never had is ignored', () => {
+  it('the deletion of an object that the cache cannot read is ignored', () => {
     cache.get = () => {
       throw new Error('cannot be shown');
     };

@@ -37,7 +37,7 @@ describe('a run of a scenario', () => {
     expect(stops).to.equal(1);
   });
 
-  it('fails when the watch of a kind ends before the run does', async () => {
+  it('fails when the watch of a kind fails during the run', async () => {
     const failure = new ApiError('Expired', 'too old');
     // oxlint-disable-next-line require-yield -- the watch ends before its first event
     async function* watch(): AsyncGenerator<WatchEvent<never>> {

@@ -106,7 +106,7 @@ describe('homeostat audit', () => {
     expect(rows[0]).to.match(/^\S+Z +ada +post +\/login +401 +127\.0\.0\.1$/);
   });
 
-  it('names an invalid argument, and exits with 2', async () => {
+  it('names an invalid argument and exits with 2; exits with 1 when the file does not exist', async () => {
     for (const [flags, message] of [
       [['--code', '99'], '--code: must be a status code'],
       [['--since', 'monday'], '--since: must be a time such as'],

@@ -16,7 +16,7 @@ const stubborn = `
   });`;
 
 describe('a command that a signal can stop', () => {
-  it('is aborted by the first signal, and ended by the second one, even if it is another signal', async () => {
+  it('is aborted by the first signal, and ended by the second, whether both are the same signal or not', async () => {
     for (const [first, second] of [
       ['SIGTERM', 'SIGINT'],
       ['SIGINT', 'SIGINT'],

@@ -297,7 +297,7 @@ describe('the extension points of plugins', () => {
     expect(errors).to.deep.equal([`${message} (thrown)`, `${message} (rejected)`]);
   });
 
-  it('call a handler again after another handler changed the contributions during the calls', async () => {
+  it('call every handler with all contributions, even when a handler adds handlers during the calls', async () => {
     add(
       'menu',
       ({ extensions }) => {

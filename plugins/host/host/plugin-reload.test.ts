@@ -104,7 +104,7 @@ describe('the reload of a plugin', () => {
     ]);
   });
 
-  it('stops the plugins that depend on it before the reload, and starts them afterwards', async () => {
+  it('stops the dependents of the plugin before the reload, and starts them afterwards', async () => {
     const folder = await makePlugin('needs', `export default { start() { ${note("'needs'")} } };`, {
       'plugin.yaml': 'name: needs\nversion: 1.0.0\ndependencies: { p: ^1.0.0 }\n',
     });

@@ -151,7 +151,7 @@ describe('the start of a plugin', () => {
       expect((await call('GET', `${group}/widgets/w-1`)).status).to.equal(200);
     });
 
-    it('the progress is in the log and in the status of its object [slow]', async () => {
+    it('the progress is in the log and in the status of the object of the plugin [slow]', async () => {
       const progress = { apiVersion: 'widgets.example.com/v1', kind: 'Widget', indexed: pageRows };
       await eventually(() => server.indexingProgress(widgetModel()) === pageRows);
       await clock.advance(5_000);
@@ -206,7 +206,7 @@ describe('the start of a plugin', () => {
     ] as const;
 
     for (const [what, options, reason] of failures) {
-      it(`${what}: the plugin's kinds are not served, stored objects stay, and it starts once the cause is repaired`, async () => {
+      it(`${what}: the plugin's kinds are not served, stored objects stay, and the plugin starts once the cause is repaired`, async () => {
         await storeWidgets([
           { name: 'one', code: 'same' },
           { name: 'two', code: 'same' },

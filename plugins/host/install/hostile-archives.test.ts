@@ -150,7 +150,7 @@ describe('homeostat plugin install of a hostile archive', () => {
   });
 
   for (const spec of ['git+http://127.0.0.1:9/x.git', 'file:../../../../elsewhere', 'http://127.0.0.1:9/x.tgz']) {
-    it(`fetches only packages of the registry, even when a dependency asks for ${spec} [slow]`, async () => {
+    it(`refuses a plugin when a dependency requires ${spec}, which is not from the registry, and runs no git [slow]`, async () => {
       const program = join(folder, 'git');
       await writeFile(program, `#!/bin/sh\ntouch ${join(folder, 'trace')}\nexit 1\n`);
       await chmod(program, 0o755);

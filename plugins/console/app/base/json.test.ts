@@ -20,7 +20,7 @@ describe('values of JSON', () => {
     expect(valueAt({ a: [{ b: 1 }] }, ['a', 0, 'b'])).to.equal(1);
   });
 
-  it('are compared down to the smallest fields that differ', () => {
+  it('are compared field by field, and arrays as a whole', () => {
     expect(differences({ a: { b: 1, c: [1, 2] } }, { a: { b: 2, c: [1, 2, 3] }, d: true })).to.deep.equal([
       { path: ['a', 'b'], before: 1, after: 2 },
       { path: ['a', 'c'], before: [1, 2], after: [1, 2, 3] },
@@ -35,7 +35,7 @@ describe('values of JSON', () => {
 });
 
 describe('text of objects', () => {
-  it('shows invisible marks that could disguise a text', () => {
+  it('replaces an invisible character that could disguise a text with its code point', () => {
     expect(visibleText('abc\u202egnp.exe')).to.equal('abc⟨U+202E⟩gnp.exe');
     expect(visibleText('two\nlines\tand <b>')).to.equal('two\nlines\tand <b>');
   });

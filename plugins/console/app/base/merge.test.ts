@@ -4,7 +4,7 @@ import { mergeChanges } from './merge.ts';
 describe('merging two changes of an object', () => {
   const base = { spec: { name: 'a', size: 1, tags: ['x'] }, metadata: { labels: { team: 'red' } } };
 
-  it('takes both changes when they are in different fields, and lists the fields that only the others changed', () => {
+  it('takes both changes when they are in different fields, and lists the fields that only the other side changed', () => {
     const mine = { ...base, spec: { ...base.spec, size: 2 } };
     const theirs = { ...base, spec: { ...base.spec, name: 'b' }, metadata: { labels: { team: 'red', new: 'yes' } } };
     expect(mergeChanges({ base, mine, theirs })).to.deep.equal({

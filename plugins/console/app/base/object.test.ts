@@ -9,7 +9,7 @@ const withStatus = (status: ApiObject['status'], metadata: ApiObject['metadata']
 const condition = (type: string, status: string) => ({ conditions: [{ type, status }] });
 
 describe('the health of an object', () => {
-  it('is `failing` when a condition such as Ready is False, or a condition such as DiskPressure is True', () => {
+  it('is `failing` when a condition such as Ready is False, a condition such as DiskPressure is True, or the phase is Failed', () => {
     expect(healthOf(withStatus(condition('Ready', 'False')))).to.equal('failing');
     expect(healthOf(withStatus(condition('Ready', 'True')))).to.equal('ok');
     expect(healthOf(withStatus(condition('DiskPressure', 'True')))).to.equal('failing');

@@ -92,7 +92,7 @@ describe('Commands about controllers', () => {
     expect(none).to.deep.equal({ code: 0, stdout: '', stderr: 'No runs found.\n' });
   });
 
-  it('`runs -f` prints new runs at once [spec experience-runs]', async () => {
+  it('`runs -f` prints new runs until it is stopped [spec experience-runs]', async () => {
     const written: string[] = [];
     const { write } = process.stdout;
     process.stdout.write = (piece: unknown, ...rest: readonly unknown[]) => {

@@ -39,7 +39,7 @@ describe('a draft of an object', () => {
     expect(conflicts).to.deep.equal([]);
   });
 
-  it('names the managers that apply a field', () => {
+  it('names only those managers of a field that have set the field with apply', () => {
     expect(ownersOfField(stored, ['spec', 'size'])).to.deep.equal(['ci']);
     expect(ownersOfField(stored, ['spec', 'name'])).to.deep.equal([]);
   });
