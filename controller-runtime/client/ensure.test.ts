@@ -88,7 +88,7 @@ describe('ensureObject', () => {
     expect(updates).to.equal(8);
   });
 
-  it('rejects with any other error at once', async () => {
+  it('rejects at once with an error that no second attempt can cure, such as Invalid', async () => {
     const invalid = new ScriptedVerbs(person('alice', '5'), new ApiError('Invalid', 'no'));
     expect(await reasonFrom(ensure(invalid, { spec: { age: 4 } }))).to.equal('Invalid');
     const unknownKind = new ScriptedVerbs(absent);

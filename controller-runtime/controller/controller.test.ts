@@ -121,7 +121,7 @@ describe('a controller', () => {
     expect(times).to.deep.equal([0, 5, 600_005]);
   });
 
-  it('treats an invalid delay as an error of the reconciler', async () => {
+  it('treats an invalid delay in the result of a run as an error of the reconciler', async () => {
     const at = harnessFor({ reconcile: () => ({ after: 'soon' }) });
     await at.person('ada');
     await at.start();

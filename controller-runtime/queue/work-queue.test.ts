@@ -161,7 +161,7 @@ describe('WorkQueue', () => {
     expect(delays.at(-1)).to.equal(5);
   });
 
-  it('reports first the keys that fail or are parked, then a few of the others, and counts all keys', () => {
+  it('reports first the keys that fail or are parked, then a limited number of the others, and counts all keys', () => {
     const queue = queueWith();
     for (const key of ['a', 'b', 'c', 'd', 'fails']) queue.add(key);
     queue.addAfter('later', 1000);

@@ -91,7 +91,7 @@ describe('a fault-injecting fetch', () => {
     expect(faulty.cutAll()).to.equal(0);
   });
 
-  it('ends a body when its signal aborts, even after a garbage collection [slow]', async () => {
+  it('ends a body when the signal of the request aborts, even after a garbage collection [slow]', async () => {
     const stop = new AbortController();
     const stream = server.stream();
     const { body } = await faulty.fetch(server.url, { signal: stop.signal });

@@ -8,7 +8,7 @@ const row = (key: string): Row => ({ key, revision: 1, data: new Uint8Array() })
 const change = (revision: number): Change => ({ revision, op: 'create', key: '', kind: 1, data: new Uint8Array() });
 
 describe('pages of a database', () => {
-  it('include a last page, which reaches neither the limit of rows nor the limit of bytes', () => {
+  it('a page is the last one when it reaches neither the limit of rows nor the limit of bytes', () => {
     const limits = { maxRows: 2, maxBytes: 10 };
     expect(pageOf([1], 9, limits)).to.deep.equal({ items: [1], isLast: true });
     expect(pageOf([1, 2], 2, limits).isLast).to.equal(false);

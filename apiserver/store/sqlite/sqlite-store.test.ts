@@ -163,7 +163,7 @@ describe('SqliteStore', () => {
     });
   }
 
-  it('finds a part of the kept data of a kind by its last revision, and deletes all parts when a new history starts', async () => {
+  it('reads the first part of the kept data that ends at or after a revision, and deletes all parts when a new history starts', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const kept = store.kept!;

@@ -7,7 +7,7 @@ describe('the shard of a key', () => {
     expect(keys.map((key) => shardOf(key, 16))).to.deep.equal([14, 0, 11, 13, 4, 3]);
   });
 
-  it('spreads names that differ only in a number over all shards', () => {
+  it('spreads names that differ only in a number evenly over all shards', () => {
     const counts = Array.from({ length: 16 }, () => 0);
     for (let number = 0; number < 16_000; number += 1) {
       const shard = shardOf(`default/person-${number}`, 16);

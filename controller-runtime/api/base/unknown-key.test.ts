@@ -21,7 +21,7 @@ describe('unknownKeyOf', () => {
     expect(unknownKeyOf({ ['a'.repeat(1000)]: 1 }, known)).to.equal(`unknown key "${'a'.repeat(64)}". ${list}`);
   });
 
-  it('reports a key even when its value is undefined', () => {
+  it('reports an unknown key even when its value is undefined', () => {
     expect(unknownKeyOf({ uniqe: undefined }, known)).to.contain('uniqe');
   });
 });

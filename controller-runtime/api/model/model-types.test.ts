@@ -96,7 +96,7 @@ describe('types of models', () => {
     expect(desk.scope).to.equal('Namespaced');
   });
 
-  it('the compiler refuses an invalid gvk, and a keyword that schemas do not have', () => {
+  it('an invalid gvk, or a keyword that schemas do not have, is refused; the compiler finds most of these mistakes', () => {
     const names = { gvk: 'people.example.com/v1alpha1/Person', plural: 'persons' } as const;
     const spec = { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } } as const;
     const whole = { type: 'object', properties: { spec } } as const;

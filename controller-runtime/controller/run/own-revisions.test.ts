@@ -8,7 +8,7 @@ describe('OwnRevisions', () => {
     return { promise, resolve };
   };
 
-  it('delays the decision about events until the responses to all writes in flight have arrived', async () => {
+  it('decides only after the responses to all writes in flight which events its own writes have caused', async () => {
     const revisions = new OwnRevisions();
     const foreign: string[] = [];
     const [first, second] = [deferred(), deferred()];
@@ -29,7 +29,7 @@ describe('OwnRevisions', () => {
     expect([foreign, revisions.undecided]).to.deep.equal([['8'], 0]);
   });
 
-  it('attributes events to other writers when the write fails', async () => {
+  it('attributes an event during a write to another writer when the write fails', async () => {
     const revisions = new OwnRevisions();
     const foreign: string[] = [];
     let fail = (): void => {};

@@ -124,7 +124,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.have.members(['a.db', 'b.db', 'encryption.key']);
   });
 
-  it('overwrite a file only with --force', async () => {
+  it('export overwrites a file only with --force', async () => {
     const database = await makeDatabase('a.db', 1);
     const file = path('mine');
     await writeFile(file, 'mine');
@@ -181,7 +181,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('report the reason when the server refuses a request', async () => {
+  it('export reports the reason when the server refuses the request', async () => {
     const token = 'correct-horse-battery-staple';
     const { url } = await serve({ token });
     for (const args of [[], ['--token', 'a-wrong-token-for-this']]) {
@@ -200,7 +200,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('import again after a kill -9; until then, serve and export refuse the incomplete database [slow]', async () => {
+  it('import can be repeated after a kill -9; until then, serve and export refuse the incomplete database [slow]', async () => {
     const source = await makeDatabase('source.db', 2999);
     const { stdout: text, stderr } = await run('export', '--database', source);
     const [, sha256 = ''] = /sha256 ([0-9a-f]{64})/.exec(stderr) ?? [];

@@ -31,7 +31,7 @@ export default definePlugin({ models: [
 describe('homeostat new', () => {
   after(removeFolders);
 
-  it('adds a kind in the group of the manifest, and refuses to overwrite its file', async () => {
+  it('adds a kind in the group of the manifest, and refuses to overwrite the file of a kind', async () => {
     const folder = await makeFolder({
       'plugin.yaml': 'name: shop\nversion: 1.0.0\ngroup: shop.example.org\n',
       'index.ts': index,
