@@ -32,7 +32,7 @@ describe('a controller with mistakes in the code of its author', () => {
     harness = undefined;
   });
 
-  it('reports an invalid key that a mapping returns, and loses only that event', async () => {
+  it('reports an invalid key that a mapping returns, and loses only the event of this key', async () => {
     const keys: unknown[] = [{ name: undefined }, 7, 'home/ada', ['ada']];
     const at = await startWith({ watches: [on(Team, () => [keys.shift() as string])] });
     const count = keys.length;

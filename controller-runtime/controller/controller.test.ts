@@ -32,7 +32,7 @@ describe('a controller', () => {
     expect(names).to.deep.equal(['ada', 'bob']);
   });
 
-  it('never runs a key twice at once, and runs it once more for changes during its run', async () => {
+  it('never runs a key twice at the same time, and runs the key once more for all changes during its run', async () => {
     let running = 0;
     let most = 0;
     const seen: string[] = [];
@@ -58,7 +58,7 @@ describe('a controller', () => {
     expect(seen).to.deep.equal(['ada', 'd']);
   });
 
-  it('runs as many keys at once as its concurrency allows, and no more', async () => {
+  it('runs as many keys at the same time as its concurrency allows, and no more', async () => {
     let running = 0;
     const waiting: (() => void)[] = [];
     const at = harnessFor({
@@ -237,7 +237,7 @@ describe('a controller', () => {
     expect(owners).to.deep.equal([undefined, 1]);
   });
 
-  it('runs again at once after a conflict when the cache already has a newer state, but backs off when that happens again', async () => {
+  it('runs again at once after a conflict when the cache already has a newer state, but backs off after a second such conflict', async () => {
     const times: number[] = [];
     const at = harnessFor({
       reconcile() {

@@ -96,7 +96,7 @@ describe('a controller with faults in its requests', () => {
     [60, ''],
     [300, ' [slow]'],
   ] as const) {
-    it(`reaches the wanted state, and never runs a key twice at once, with any faults${tier}`, async () => {
+    it(`reaches the wanted state, and never runs a key twice at the same time, with any faults${tier}`, async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(act, { minLength: 5, maxLength: 25 }),

@@ -5,7 +5,7 @@ import { Badge, eachHarness, Person } from './harness.test-support.ts';
 describe('a status that a controller writes', () => {
   const harnessFor = eachHarness();
 
-  it('has the generation that the run received as observedGeneration, even if the cache has a newer generation', async () => {
+  it('has as observedGeneration the generation that the run received, even if the cache has a newer generation', async () => {
     const written: unknown[] = [];
     const cached = (): Person | undefined => at.client.informer(Person).get({ name: 'ada' });
     const at = harnessFor({

@@ -161,7 +161,7 @@ describe('an event recorder', () => {
     ]);
   });
 
-  it('queues at most a thousand events, drops further ones, and logs this once', async () => {
+  it('queues at most a thousand events, drops further events, and logs only one line about them', async () => {
     let letGo = (): void => {};
     troubles = [new Promise((resolve) => (letGo = resolve))];
     for (let index = 0; index < 1100; index += 1) {

@@ -28,7 +28,7 @@ describe('a manager', () => {
     expect(runs).to.equal(200);
   });
 
-  it('starts to reconcile only when every cache of the controller is synced, and names the caches that are not', async () => {
+  it('starts to reconcile only when every cache of the controller is synced, and logs the names of the caches that are not synced', async () => {
     let runs = 0;
     const at = harnessFor({
       controllers: [controller(Person, { owns: [Badge], reconcile: () => void (runs += 1) })],
@@ -97,7 +97,7 @@ describe('a manager', () => {
     expect(at.lines('warn')).to.deep.equal([]);
   });
 
-  it('does not log the error of a run that is stopped', async () => {
+  it('does not log the error of a run that ends because the manager stops', async () => {
     const at = harnessFor({
       controllers: [
         controller(Person, {

@@ -52,7 +52,7 @@ describe('example 08: composition', () => {
     expect((await conditions())['Ready']).to.match(/^True/);
   });
 
-  it('creates a part when the previous part is ready, and reports the parts that wait', async () => {
+  it('creates a part only when the previous part is ready, and reports the parts that wait', async () => {
     await claim('nowhere');
     expect(await present(client)).to.deep.equal([true, false, false]);
     expect(await conditions()).to.deep.equal({

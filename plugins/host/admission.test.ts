@@ -49,7 +49,7 @@ describe('the admission hooks of a plugin', () => {
   const createdCode = async (name: string): Promise<string | undefined> =>
     (await server.client.create(widget, { metadata: { name } })).spec?.code;
 
-  it("are called for a write that follows the registration of the plugin's kind immediately", async () => {
+  it("are called even for a write immediately after the registration of the plugin's kind", async () => {
     let first: Promise<Widget> | undefined;
     const end = server.schemeManager.on('registered', () => {
       first ??= server.client.create(widget, { metadata: { name: 'a' } });

@@ -80,7 +80,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('after a creation and a deletion, this object and an earlier one of the same name are hidden, but a later one is shown', () => {
+  it('an object that the controller created and deleted, and its predecessor of the same name, are hidden, but its successor is shown', () => {
     show(badgeAt('former', 9), 10);
     view.record(badgeAt('a', 12));
     view.recordGone(target);

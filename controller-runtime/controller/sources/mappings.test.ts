@@ -165,7 +165,7 @@ describe('mappings of watched kinds', () => {
     expect(runs.toSorted()).to.deep.equal(['s0', 's10', 's11', 's5', 's6', 's7', 's8', 's9']);
   });
 
-  it('as many mappings run at once as the concurrency of the controller allows; the others wait in a queue that has metrics', async () => {
+  it('as many mappings run at the same time as the concurrency of the controller allows; the others wait in a queue with metrics', async () => {
     const waiting: (() => void)[] = [];
     const map: Mapping = async () => {
       await new Promise<void>((resolve) => waiting.push(resolve));
