@@ -91,7 +91,7 @@ describe('npm create homeostat [slow]', function () {
     await rm(file);
   }
 
-  it('packs no tests, but README, LICENSE, types, and source maps that contain their sources [spec experience-packages]', async () => {
+  it('installs packages without tests, but with README, LICENSE, types, and source maps that contain their sources [spec experience-packages]', async () => {
     for (const { name, files, tarball } of packed) {
       const paths = files.map(({ path }) => path);
       expect(paths, name).to.include.members([
