@@ -52,7 +52,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('have only metadata, or the result of a transform, in the cache that mappings read', async () => {
+    it('with metadataOnly or transform, have only metadata or the transformed objects in the cache that mappings read', async () => {
       const mapped: object[] = [];
       const map = (object: WorkerObject): MappedKeys => {
         mapped.push({ kind: object.kind, spec: object.spec as unknown, busy: object.status?.busy });

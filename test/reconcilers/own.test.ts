@@ -270,7 +270,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are kept while a dependent that was created after them exists', async () => {
+    it('are kept while a dependent exists that named them in `after` at its creation', async () => {
       const results: OwnResult[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const [desk, late] = [{ id: 'desk' }, { after: object.spec.size === 2 ? ['desk'] : [] }];
