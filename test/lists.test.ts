@@ -282,7 +282,7 @@ describe('lists', () => {
       expect(namesOf(await list('labelSelector=team%3Dred&labelSelector=team%3Dblue'))).to.deep.equal([]);
     });
 
-    it('read + in a query as a space', async () => {
+    it('may have + in the query in place of a space', async () => {
       expect(namesOf(await list('sort=name&labelSelector=team+in+(red)'))).to.deep.equal(['p0', 'p2']);
     });
   });
@@ -389,13 +389,13 @@ describe('lists', () => {
       }
     });
 
-    it('is the minimum revision of the returned state in a request for a single object', async () => {
+    it('is accepted in a GET of a single object', async () => {
       const { metadata } = await server.create(path, newLetter('single'));
       const { status, body } = await server.get(`${path}/single?resourceVersion=${metadata.resourceVersion}`);
       expect([status, body.metadata.name]).to.deep.equal([200, 'single']);
     });
 
-    it('is the revision of the whole database, in the order of commits', async () => {
+    it('is the revision of the newest write to the database, even if that write is to another kind', async () => {
       const { metadata } = await server.create(machines, newMachine('last'));
       expect(await server.revision(persons)).to.equal(metadata.resourceVersion);
       await server.delete(machines);

@@ -166,7 +166,7 @@ describe('People who log in', () => {
     expect((await logIn('ada', 'wrong')).status).to.equal(401);
   });
 
-  it('are not locked out by failures from other addresses after they have logged in from their address [slow]', async () => {
+  it('can still log in from the address of an earlier login after too many failed logins from other addresses [slow]', async () => {
     await start({ clock: new FakeClock(), trustedProxies: ['127.0.0.1'] });
     await addUser('ada');
     const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });
@@ -182,7 +182,7 @@ describe('People who log in', () => {
     expect((await logIn('ada', 'wrong', from('192.0.2.1'))).status).to.equal(429);
   });
 
-  it('are not locked out after a restart of the server at an address from which they have a session [slow]', async () => {
+  it('can still log in from the address of their session after a restart and too many failed logins from other addresses [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const options = {
       database: `sqlite:${join(folder, 'h.db')}`,
@@ -204,7 +204,7 @@ describe('People who log in', () => {
     await start();
   });
 
-  it('must still wait after a restart of the server, whether the user exists or not [slow]', async () => {
+  it('must wait after six failed logins even if the server restarts meanwhile, whether the user exists or not [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const clock = new FakeClock();
     const options = { database: `sqlite:${join(folder, 'h.db')}`, clock };
@@ -269,7 +269,7 @@ describe('People who log in', () => {
     });
   }
 
-  it('cannot be members of groups of the server, except system:masters', async () => {
+  it('cannot be members of groups that begin with system:, except system:masters', async () => {
     await start();
     const kind = { apiVersion: 'iam.homeostat.internal/v1alpha1', kind: 'User' };
     const spec = { groups: ['system:nodes'] };
@@ -278,7 +278,7 @@ describe('People who log in', () => {
     expect(await refused.text()).to.include('spec.groups[0]');
   });
 
-  it('cannot add users to system:masters unless they are members, even with all other permissions', async () => {
+  it('cannot add, delete or set the password of members of system:masters without being members, even as cluster-admin', async () => {
     await start();
     await addUser('ada', {});
     await createUser('root');

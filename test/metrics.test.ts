@@ -103,7 +103,7 @@ describe('GET /metrics', () => {
     await eventually(async () => (await valueOf(series)) === 0);
   });
 
-  it('counts the watches of all versions of a kind', async () => {
+  it('counts a watch of an older version of a kind in the series of the kind', async () => {
     server.api.schemeManager.register(gadget);
     await server.api.whenReady(gadget);
     const watch = await server.watch(`${gadgetsV1}?watch=true`);
@@ -111,7 +111,7 @@ describe('GET /metrics', () => {
     watch.close();
   });
 
-  it('has no series for names, paths, methods or headers of clients [slow]', async () => {
+  it('has no series for the names, paths, methods and media types that clients invent [slow]', async () => {
     const seriesOf = async (): Promise<number> => (await server.get('/metrics')).text.split('\n').length;
     const made = async (from: number): Promise<void> => {
       for (let index = from; index < from + 20; index += 1) {

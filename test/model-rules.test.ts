@@ -18,7 +18,7 @@ describe('rules of models', () => {
 
   after(() => server.stop());
 
-  it('are enforced at every write [spec operators-rule-models]', async () => {
+  it('are enforced when an object is created or patched [spec operators-rule-models]', async () => {
     const rules = [{ rule: 'self.spec.from <= self.spec.until', message: 'ends too early', fieldPath: '.spec.until' }];
     server.api.schemeManager.register(defineModel({ ...options, schema, rules }));
     await eventually(async () => (await server.get(path)).status === 200);

@@ -52,7 +52,7 @@ function judge(next: Booking, previous: Booking | undefined): readonly FieldViol
 function misbehave({ spec, metadata }: Booking): void {
   if (spec.guest === 'throws') throw new Error('validate broke');
   if (spec.guest === 'throws a text') throw 'no error' as unknown as Error;
-  if (spec.guest === 'conflicts') throw new ApiError('Conflict', 'not now');
+  if (spec.guest === 'throws a Conflict') throw new ApiError('Conflict', 'not now');
   if (spec.guest === 'is invalid') {
     const causes = [{ reason: 'FieldValueNotSupported', field: 'spec.guest', message: 'Unsupported value' }] as const;
     throw new ApiError('Invalid', 'the guest is not supported', { causes });
@@ -150,7 +150,7 @@ describe("a model's own validation", () => {
     expect((await server.get(bookings)).text).to.equal(before.text);
   }
 
-  it('refuses a creation with the fields of its violations, and stores nothing', async () => {
+  it('refuses a creation, names the fields of the violations, and stores nothing', async () => {
     const details = { name: 'a', group: 'bookings.example.com', kind: 'Booking' };
     await expectNothingStored(() => server.post(bookings, booking('a', { to: 1 })), {
       reason: 'Invalid',
@@ -161,7 +161,7 @@ describe("a model's own validation", () => {
     expect((await server.post(bookings, booking('a'))).status).to.equal(201);
   });
 
-  it('refuses PUT and every type of PATCH with all violations', async () => {
+  it('refuses PUT, merge patch and JSON patch, and reports all violations', async () => {
     await server.create(bookings, booking('a'));
     const expected = {
       reason: 'Invalid',
@@ -244,9 +244,9 @@ describe("a model's own validation", () => {
   for (const [guest, text] of [
     ['throws', 'validate broke'],
     ['throws a text', 'no error'],
-    ['conflicts', 'not now'],
+    ['throws a Conflict', 'not now'],
   ] as const) {
-    it(`refuses the write, and is logged with its plugin, when it ${guest}`, async () => {
+    it(`refuses the write, and the failure is logged with the plugin, when validate ${guest}`, async () => {
       await server.create(bookings, booking('b'));
       const expected = {
         reason: 'Invalid',
@@ -276,7 +276,7 @@ describe("a model's own validation", () => {
     });
   }
 
-  it('may return null or an empty list; of 150 violations, the response has the first 100, shortened', async () => {
+  it('may return null or an empty list; a response has at most 100 violations, with shortened messages', async () => {
     for (const kind of ['Null', 'Empty', 'Many']) {
       const answer = await server.post(`/apis/${apiVersion}/${kind.toLowerCase()}s`, {
         apiVersion,
@@ -290,7 +290,7 @@ describe("a model's own validation", () => {
     }
   });
 
-  it('is a static method of a model class, and is called with the class as `this`', async () => {
+  it('may be a static method of a model class, and is called with the class as `this`', async () => {
     const room = { apiVersion, kind: 'Room', metadata: { name: 'r' }, spec: { beds: 2, guests: 5 } };
     expectRefusal(await server.post(rooms, room), {
       reason: 'Invalid',

@@ -288,7 +288,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await browser.get('/docs')).status).to.equal(401);
   });
 
-  it('log in with the client secret in a file, and with a changed secret as soon as the file has changed', async () => {
+  it('can log in while the client secret in the file is right, also directly after a change of the file', async () => {
     const secretFile = join(login.folder, 'secret');
     await writeFile(secretFile, 'a+secret%word\n', { mode: 0o600 });
     await login.configure({ name: 'staff', more: '    clientSecretFile: secret\n' });

@@ -94,7 +94,7 @@ ${indented(of.ca)}
     expect(user).to.deep.equal({ username: 'oidc:ann', groups: ['staff', 'system:authenticated'] });
   });
 
-  it('refuses all invalid tokens with the same 401', async () => {
+  it('refuses invalid tokens with 401', async () => {
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
     const wrong: Readonly<Record<string, object>> = {
       'another audience': { aud: 'elsewhere' },

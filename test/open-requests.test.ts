@@ -53,7 +53,7 @@ describe('open requests of a user', () => {
     return response;
   }
 
-  it('end with 401 when the sessions of the user end; the requests of other users continue', async () => {
+  it('end when the sessions of the user end, a watch with a 401 event; the requests of other users continue', async () => {
     const watches = [
       await server.watch(`${persons}?watch=true`, ada),
       await server.watch(`${persons}?watch=true`, eve),
@@ -79,7 +79,7 @@ describe('open requests of a user', () => {
   });
 });
 
-describe('open requests that need a permission', () => {
+describe('requests that need a permission', () => {
   let server: TestServer;
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const apiVersion = 'rbac.authorization.k8s.io/v1';
@@ -105,7 +105,7 @@ describe('open requests that need a permission', () => {
     await server.create(`${rbac}/clusterrolebindings`, body);
   };
 
-  it('end with an ERROR event (403) when the binding is deleted; the requests of other users continue', async () => {
+  it('end, if they are watches, with an ERROR event (403) when the binding of their user is deleted; other watches continue', async () => {
     await bind('ada');
     await bind('eve');
     const watches = await Promise.all(

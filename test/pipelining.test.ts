@@ -65,7 +65,7 @@ describe('pipelined requests after a request that is still running', () => {
     return socket;
   }
 
-  it('wait for its response: only the first of four pipelined watches counts against the limit of watches', async () => {
+  it('wait for the response to this request: only the first of four pipelined watches counts against the limit of watches', async () => {
     const watch = `${persons}?watch=true`;
     const socket = await send(watch, watch, watch, watch);
     await once(socket, 'data');
@@ -82,7 +82,7 @@ describe('pipelined requests after a request that is still running', () => {
   });
 
   for (const path of ['/never', '/stream']) {
-    it(`never start when the client closes the connection, which also ends the running request of ${path}`, async () => {
+    it(`never start when the client closes the connection; the running request to ${path} ends, too`, async () => {
       const socket = await send('/livez', `${endpoints}${path}`, `${endpoints}${path}`, `${endpoints}/never`);
       await eventually(() => began === 1);
       socket.destroy();

@@ -125,7 +125,7 @@ describe('homeostat plan [spec experience-plan]', () => {
     await server.stop();
   });
 
-  it('refuses wrong options, plugins and states, with another exit code than for changes [slow]', async () => {
+  it('refuses wrong options, plugins and states with exit code 1, not with the exit code 2 of a plan with changes [slow]', async () => {
     const plan = async (...args: readonly string[]): Promise<string> => {
       const { code, stderr } = await command(['plan', ...args]);
       return `${code} ${stderr}`;

@@ -108,7 +108,7 @@ describe('a ResourceQuota', () => {
     await eventually(async () => JSON.stringify(await usedOf('few')) === '{"count/configmaps":"3"}');
   });
 
-  it('refuses limits for resources that it cannot count, and limits that are not whole numbers from 0', async () => {
+  it('refuses limits for resources that it cannot count, and limits that are negative or not numbers', async () => {
     for (const [hard, message] of [
       [{ cpu: '1' }, /must be count\/<plural>.<group>, or count\/<plural>/],
       [{ 'count/configmaps': '-1' }, /must be a whole number that is not negative/],

@@ -88,7 +88,7 @@ describe('requests without a credential', () => {
       expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).to.include(badRequest);
     });
 
-  it('that are refused are logged in short lines, at most ten per minute', async () => {
+  it('to an unknown Host are logged in short lines, at most ten per minute', async () => {
     const path = `/${'x'.repeat(15_000)}`;
     for (let count = 0; count < 30; count += 1) await server.get(path, { host: 'evil.example.com' });
     expect(log.lines).to.have.length(10);
@@ -167,7 +167,7 @@ describe('failed credentials', () => {
     expect(JSON.parse(log.lines[0] ?? '')).to.include({ address: '127.0.0.1', method: 'GET' });
   });
 
-  it('are logged as wrong credentials, and requests without a credential as no credentials', async () => {
+  it('are logged as "no credentials" when the request has no credential', async () => {
     await server.get(persons);
     expect(log.lines.join('\n')).to.contain('no credentials');
   });

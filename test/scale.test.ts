@@ -52,7 +52,7 @@ describe('the Scale of an object [compat scale]', () => {
     });
   });
 
-  it('sets only the replicas of the object by PUT and by every type of PATCH', async () => {
+  it('sets only the replicas of the object by PUT, merge patch, strategic merge patch and JSON patch', async () => {
     const patches: readonly (readonly [type: string, patch: unknown])[] = [
       ['application/merge-patch+json', { spec: { replicas: 4 } }],
       ['application/strategic-merge-patch+json', { spec: { replicas: 5 } }],

@@ -186,7 +186,7 @@ describe('tables and objects with only metadata, requested by Accept', () => {
       expectRefusal(await server.get(`${demoPersons}/dan`), { reason: 'NotFound' });
     });
 
-    it('selects the available media type with the highest q, and the first of several', async () => {
+    it('selects the available media type with the highest q, and the first of several with the same q', async () => {
       expect((await ask(demoPersons, `application/json;as=Foo;g=x;v=v1,${table}`)).body.kind).to.equal('Table');
       expect((await ask(demoPersons, `${partial},application/json`)).body.kind).to.equal('PersonList');
       expect((await ask(demoPersons, `${table};q=0.5,application/json`)).body.kind).to.equal('PersonList');
@@ -225,7 +225,7 @@ describe('tables and objects with only metadata, requested by Accept', () => {
       expect(only?.object.rows[0].cells[0]).to.equal('');
     });
 
-    it('whose kind is unregistered ends with a Status, also for tables', async () => {
+    it('of a Table ends with a Status when its kind is unregistered', async () => {
       const watch = await server.watch(`${demoPersons}?watch=true`, { accept: table });
       await watch.count(2);
       server.api.schemeManager.unregister(demoPerson, 'service');

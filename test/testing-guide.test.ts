@@ -35,7 +35,7 @@ describe('docs/testing.md', () => {
     for (const snippet of snippets) expect(source.includes(bare(snippet)), snippet).to.equal(true);
   });
 
-  it('shows how to run controllers on a server with a clock that does not advance', async () => {
+  it('shows how to run controllers on a server with a fake clock', async () => {
     const clock = new FakeClock();
     const server = await startTestServer({ clock, models: [Person, Badge], controllers: [personController] });
 
@@ -176,7 +176,7 @@ describe('docs/testing.md', () => {
       await kit.stop();
     });
 
-    it('by invariants, which name the write that breaks one', async () => {
+    it('by invariants, which are checked after each write', async () => {
       const invariants = {
         'a badge has a text': async (store: Client) => {
           for (const { spec } of (await store.list(Badge)).items) expect(spec?.text).not.to.equal('');

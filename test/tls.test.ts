@@ -106,7 +106,7 @@ describe('a server with TLS', () => {
     ]);
   });
 
-  it('responds with a Status to input that is not HTTP, and to too many headers', async () => {
+  it('responds with a Status to input that is not HTTP, and to headers that are too large', async () => {
     const malformed = await server.raw('nonsense\r\n\r\n');
     expect(malformed)
       .to.match(/^HTTP\/1\.1 400 Bad Request\r\n/)

@@ -63,7 +63,7 @@ describe('a server with a token', () => {
     ]);
   }
 
-  it('accepts every verb with the token [spec 5-authentication]', async () => {
+  it('accepts reads, writes and watches with the token [spec 5-authentication]', async () => {
     const headers = bearing(token);
     expect((await server.post(persons, person('ann'), { headers })).status).to.equal(201);
     expect((await server.get(`${persons}/ann`, headers)).body.metadata.name).to.equal('ann');

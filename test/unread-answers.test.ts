@@ -89,7 +89,7 @@ describe('responses that clients do not read', () => {
   }
 
   for (const encoding of ['identity', 'gzip'])
-    it(`are produced only as fast as the clients read them: lists, ${encoding} [slow]`, async () => {
+    it(`are produced only as fast as the clients read them: lists with the encoding ${encoding} [slow]`, async () => {
       const before = bytesInUse();
       await Promise.all(Array.from({ length: 20 }, () => begin(ask(persons, `Accept-Encoding: ${encoding}\r\n`))));
       expect(bytesInUse() - before).to.be.below(allowance);

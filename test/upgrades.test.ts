@@ -114,7 +114,7 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
   }
 
   for (const version of [1, 2, 3])
-    it(`of version ${version} is upgraded: reads, a resumed watch, writes and a restart work`, async () => {
+    it(`with schema version ${version} is upgraded: reads, a resumed watch, writes and a restart work`, async () => {
       const recorded = await unpack(version);
       const { schema, knownSchema } = await inspectDatabase(`sqlite:${path()}`);
       expect(schema).to.equal(version);

@@ -64,7 +64,7 @@ for (const [where, open] of clients) {
       await running;
     });
 
-    it('gets 500 for an object that cannot be converted to the version of the model, and still reads other objects', async () => {
+    it('gets an error for an object that cannot be converted to the version of the model, and still reads other objects', async () => {
       await client.create(gadgetV2, { metadata: { name: 'b' }, spec: { size: 3, code: 'odd' } });
       await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3 } });
       const failure = await client.get(gadgetV1, 'b').catch((error: unknown) => String(error));

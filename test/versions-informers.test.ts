@@ -58,7 +58,7 @@ describe('an in-process informer of a kind in several versions', () => {
     });
   }
 
-  it('passes events from before a change of the storage version to a slow handler in its own version', async () => {
+  it('passes events to a slow handler in the version of the informer, even if the storage version has changed since', async () => {
     const seen: (string | undefined)[] = [];
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));

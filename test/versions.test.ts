@@ -64,7 +64,7 @@ describe('a kind in several versions', () => {
       expect(rest.items[0].spec.extent).to.equal('3 mm');
     });
 
-    it('returns a former revision in each version', async () => {
+    it('returns a former revision in the requested version', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       const revision = await server.revision(gadgetsV2);
       await server.patch(`${gadgetsV2}/a`, { spec: { size: 9 } });
@@ -137,7 +137,7 @@ describe('a kind in several versions', () => {
       expect([spec, metadata.version, metadata.generation]).to.deep.equal([{ size: 8, unit: 'm', replicas: 2 }, 4, 4]);
     });
 
-    it('does not change when a write in any version changes nothing', async () => {
+    it('stores nothing when a write in any version changes nothing', async () => {
       const created = await server.create(gadgetsV2, newGadgetV2('a', {}, { labels: { x: 'y' } }));
       const shown = await read(`${gadgetsV1}/a`);
       for (const answer of [
@@ -148,7 +148,7 @@ describe('a kind in several versions', () => {
       expect((await read(`${gadgetsV2}/a`)).metadata.resourceVersion).to.equal(created.metadata.resourceVersion);
     });
 
-    it('does not change when the conversion to the storage version drops the written change', async () => {
+    it('stores nothing when the conversion to the storage version drops the written change', async () => {
       await server.create(gadgetsV1, newGadgetV1('a'));
       const { metadata } = await read(`${gadgetsV1}/a`);
       const { status, body } = await server.patch(`${gadgetsV1}/a`, { spec: { extent: '3 cm and a bit' } });

@@ -157,7 +157,7 @@ describe('a watch during its lifetime', () => {
     expect(reader.summary[0]).to.be.oneOf(['ADDED bob', 'ERROR']);
   });
 
-  it('ends after all writes with a final bookmark when the server stops', async () => {
+  it('ends when the server stops, after all events, with a final bookmark if bookmarks are allowed', async () => {
     const marked = await watch(`resourceVersion=${server.startRevision + 1}&allowWatchBookmarks=true`);
     const plain = await watch(`resourceVersion=${server.startRevision + 1}`);
     await server.create(persons, person('bob'));

@@ -55,7 +55,7 @@ describe('watch [compat watch]', () => {
       });
     }
 
-    it('with objects that are equal to the objects of a GET at the same revision', async () => {
+    it('from a revision, with objects that are equal to the response to a GET', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       await server.patch(`${persons}/ann`, { spec: { age: 7 } });
       const stored = (await server.get(`${persons}/ann`)).body;
@@ -187,7 +187,7 @@ describe('watch [compat watch]', () => {
       expect(reader.summary).to.deep.equal(['ADDED bob', 'ADDED cid']);
     });
 
-    it('are not needed for one namespace: a watch on its path has only its objects, other watches have all', async () => {
+    it('are not needed for one namespace: a watch on the path of a namespace has only the objects of this namespace', async () => {
       const revision = await now();
       const there = letters.replace('letters', 'namespaces/there/letters');
       const one = await watch(`resourceVersion=${revision}`, lettersHere);

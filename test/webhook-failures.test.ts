@@ -242,7 +242,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('only the first of two webhooks that change the same field is called a second time', async () => {
+  it('of two webhooks with reinvocationPolicy IfNeeded that change the same field, only the first is called a second time', async () => {
     for (const name of ['a', 'b']) hooks.on(`/${name}`, () => patched({ op: 'add', path: '/spec/nick', value: name }));
     const webhooks = ['a', 'b'].map((name) => ({
       name: `${name}.example.com`,

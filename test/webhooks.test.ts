@@ -115,7 +115,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a webhook can refuse a deletion, so that the object stays, and a dry run, whose review has dryRun true [spec operators-webhook-dry-run]', async () => {
+  it('a webhook can refuse a deletion, which keeps the object, and a dry run; the review of a dry run has dryRun true [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));
@@ -162,7 +162,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect((await server.create(persons, person('ann'))).spec.nick).to.equal('none12c');
   });
 
-  it('hooks of plugins are called first, and webhooks receive their changes [spec operators-webhook-hooks-first]', async () => {
+  it('hooks of plugins are called before webhooks, and webhooks receive the changes of the hooks [spec operators-webhook-hooks-first]', async () => {
     hooks.on('/late', ({ object }) => ({ allowed: object.spec.nick === 'hooked' }));
     await mutate('/late');
     const owned = server.api.admissions.forOwner('early', {
@@ -178,7 +178,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect((await server.post(persons, person('bob'))).status).not.to.equal(201);
   });
 
-  it('a webhook is called a second time when a later webhook has changed the object, but never a third time [spec operators-webhook-order]', async () => {
+  it('a webhook with reinvocationPolicy IfNeeded is called again, once, when a later webhook has changed the object [spec operators-webhook-order]', async () => {
     const append =
       (letter: string) =>
       ({ object }: { object: { spec: { nick: string } } }) =>
@@ -216,7 +216,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(hooks.at('/some').map(({ name }) => name)).to.deep.equal(['c']);
   });
 
-  it('a webhook is called only if its matchConditions are true; an error in one refuses the write, unless failurePolicy is Ignore [spec operators-webhook-match]', async () => {
+  it('a webhook is called only if its matchConditions are true; an error in a condition refuses the write, unless failurePolicy is Ignore [spec operators-webhook-match]', async () => {
     hooks.on('/when', () => ({ allowed: false }));
     const conditions = (expression: string): object => ({ matchConditions: [{ name: 'when', expression }] });
     await validate('/when', conditions('request.operation == "CREATE" && object.spec.name.startsWith("E")'));

@@ -56,7 +56,7 @@ describe('the default roles', () => {
     ]);
   });
 
-  it('allow every authenticated user only discovery and reviews about the user itself', async () => {
+  it('allow every authenticated user only discovery, the documentation of the API, and reviews about the user itself', async () => {
     const headers = { 'impersonate-user': 'ann' };
     for (const path of ['/api', '/apis', '/apis/rbac.authorization.k8s.io/v1', '/openapi/v3', '/version', '/docs'])
       expect((await server.get(path, headers)).status, path).to.equal(200);
@@ -76,7 +76,7 @@ describe('the default roles', () => {
     });
   });
 
-  it('include the rules of a role with their aggregation label, until this role is deleted', async () => {
+  it('view, edit and admin include the rules of a role with the label aggregate-to-view until the role is deleted', async () => {
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
     await server.create(clusterRoles, { metadata: { name: 'widgets', labels }, rules: [readWidgets] });
     for (const name of ['view', 'edit', 'admin'])

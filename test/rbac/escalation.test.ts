@@ -92,7 +92,7 @@ describe('a user who may write roles', () => {
     expect((await server.patch(path, { rules: [rule(['list'], ['events'])] }, asAnn)).status).to.equal(200);
   });
 
-  it('cannot change a role with permissions that the user does not have, but may delete the role', async () => {
+  it('cannot change a role that contains permissions that the user does not have, but may delete the role', async () => {
     await server.create(roles, { ...role('rich', readSecrets), metadata: { name: 'rich', finalizers: ['a.com/b'] } });
     expectEscalation(await server.patch(`${roles}/rich`, { metadata: { labels: { a: 'b' } } }, asAnn));
     expect((await server.delete(`${roles}/rich`, asAnn)).status).to.equal(200);
@@ -124,7 +124,7 @@ describe('a user who may write roles', () => {
     expect((await server.post(roles, role('other', readSecrets), asAnn)).status).to.equal(201);
   });
 
-  it('may write aggregated roles only with the permissions of cluster-admin', async () => {
+  it('may write roles with an aggregationRule only with the permissions of cluster-admin', async () => {
     const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] };
     const collecting = { metadata: { name: 'collecting' }, aggregationRule, rules: [] };
     const refusal = {

@@ -35,7 +35,7 @@ describe('a user who may write users', () => {
     spec: { groups },
   });
 
-  it('may give users only groups that the writer may impersonate; another group is refused with 403 and its name', async () => {
+  it('may give users only groups that the writer may impersonate; otherwise the error (403) names the group', async () => {
     expect((await server.post(users, userIn('bob', ['devs', 'guests']), asAnn)).status).to.equal(201);
     expectRefusal(await server.post(users, userIn('eve', ['devs', 'admins']), asAnn), {
       reason: 'Forbidden',

@@ -76,7 +76,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('record an event only when their status changes', async () => {
+    it('record an event with event.onTransition only when their status changes', async () => {
       const at = await runTeam(transport, ({ object, condition, event }) => {
         condition('Staffed', object.spec.size > 2 ? 'True' : 'False', {
           reason: `Size${object.spec.size}`,

@@ -52,7 +52,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('have only metadata, or the result of a transform, in the cache that mappings read', async () => {
+    it('with metadataOnly or transform, have only metadata or the transformed objects in the cache that mappings read', async () => {
       const mapped: object[] = [];
       const map = (object: WorkerObject): MappedKeys => {
         mapped.push({ kind: object.kind, spec: object.spec as unknown, busy: object.status?.busy });
@@ -74,7 +74,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('appear with their kind in the reason of a run, also with metadataOnly', async () => {
+    it('cause runs whose reason has the kind and name of the changed object, also with metadataOnly', async () => {
       const reasons = new Set<string>();
       const at = await runTeam(transport, {
         watches: [on(Worker, () => ['red'], { metadataOnly: true })],
@@ -86,7 +86,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it("enqueue no keys for the controller's own updates with ignoreOwnWrites, but for all other events", async () => {
+    it("with ignoreOwnWrites, enqueue no keys for the controller's own updates, but for updates of other clients", async () => {
       let runs = 0;
       const at = await runTeam(transport, {
         owns: [owned(Worker, { ignoreOwnWrites: true })],

@@ -19,7 +19,7 @@ interface ServedSchema {
 const kinds = [ConfigMap, Event, Lease, Namespace, Secret, ServiceAccount];
 
 describe("the exported models of Kubernetes' kinds", () => {
-  it('match the kinds that the server serves in name, scope and fields', async () => {
+  it('have the same names, scopes and fields as the kinds that the server serves', async () => {
     const server = await startTestServer();
     const read = async (path: string): Promise<unknown> => (await fetch(`${server.url}${path}`)).json();
     for (const { group, version, kind, plural, scope, shortNames, components } of kinds) {

@@ -235,7 +235,7 @@ for (const transport of transports) {
     });
 
     for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const) {
-      it(`is found by the cleanup when a crash prevented the record of its result, with ${propagationPolicy}`, async () => {
+      it(`is found by the cleanup when a crash prevented the record of its result (deletion with ${propagationPolicy})`, async () => {
         let hasCrashed = false;
         const last: unknown[] = [];
         const at = await runMachine(transport, {

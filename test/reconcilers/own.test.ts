@@ -133,7 +133,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are created when the dependents in their `after` are ready; until then, waitsFor in their state lists these', async () => {
+    it('are created when the dependents in their `after` are ready; until then, `waitsFor` in their state names the dependents that are not ready', async () => {
       let last: OwnResult | undefined;
       const at = await runTeam(transport, async ({ own }) => {
         const worker = wish(
@@ -157,7 +157,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are ready unless they have a condition Ready that is not True', async () => {
+    it('are ready when they have no condition Ready, and otherwise only while this condition is True', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ own }) => {
         ready.push((await own([wish(Desk, { metadata: { name: 'red' } })])).ready);
@@ -218,7 +218,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are ready by the rules of kstatus: observedGeneration is the generation, and no condition contradicts', async () => {
+    it('are not ready with an old observedGeneration, Reconciling or Stalled True, or Ready Unknown, as in kstatus', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ own }) => {
         ready.push((await own([wish(Desk, { metadata: { name: 'red' } })])).ready);
@@ -270,7 +270,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are kept while a dependent that was created after them exists', async () => {
+    it('are kept while a dependent exists that named them in `after` at its creation', async () => {
       const results: OwnResult[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const [desk, late] = [{ id: 'desk' }, { after: object.spec.size === 2 ? ['desk'] : [] }];
@@ -320,7 +320,7 @@ for (const transport of transports) {
 }
 
 describe('the dependents that a run owns', () => {
-  it('are taken over with the option `adopt`, but never from another object that controls them', async () => {
+  it('are adopted with the option `adopt`, unless another object controls them', async () => {
     const errors: string[] = [];
     const adopt = { value: false };
     const at = await runTeam(
@@ -348,7 +348,7 @@ describe('the dependents that a run owns', () => {
     await at.stop();
   });
 
-  it('are refused when the wishes are contradictory', async () => {
+  it('are refused when the wishes contradict each other, with an error that names the mistake', async () => {
     const messages: string[] = [];
     const worker = (name: string, options: object = {}): Wish =>
       wish(Worker, { metadata: { name }, spec: { task: '' } }, options);

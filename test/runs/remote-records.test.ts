@@ -60,7 +60,7 @@ describe('a controller in another process', () => {
     });
   }
 
-  it('works without the permission to report, logs each failed report once, and reports when it gets the permission', async () => {
+  it('works without the permission to report, logs each kind of failure once, and reports when it gets the permission', async () => {
     const path = '/api/v1/namespaces/default/serviceaccounts/mailer/token';
     const issued = await post(path, 'authentication.k8s.io/v1/TokenRequest', { spec: {} });
     const warnings: string[] = [];

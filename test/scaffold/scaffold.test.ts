@@ -91,7 +91,7 @@ describe('npm create homeostat [slow]', function () {
     await rm(file);
   }
 
-  it('packs no tests, but README, LICENSE, types, and source maps that contain their sources [spec experience-packages]', async () => {
+  it('installs packages without tests, but with README, LICENSE, types, and source maps that contain their sources [spec experience-packages]', async () => {
     for (const { name, files, tarball } of packed) {
       const paths = files.map(({ path }) => path);
       expect(paths, name).to.include.members([
@@ -171,7 +171,7 @@ describe('npm create homeostat [slow]', function () {
     expect(await dev.stop()).to.equal(0);
   });
 
-  it('installs the plugin on a server that requires credentials, plans and installs its next version, and uninstalls it [spec experience-walk]', async () => {
+  it('makes a plugin that a server with credentials can install, plan and install in its next version, and uninstall [spec experience-walk]', async () => {
     const server = join(folder, 'server');
     await mkdir(join(server, 'plugins'), { recursive: true });
     const serve = new RunningCommand(homeostat(), ['serve', '--port', '0', '--plugins-dir', 'plugins'], server);
