@@ -141,7 +141,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('link', { name: 'red', exact: true }).waitFor();
   });
 
-  it('show which manager applies a field that the user has changed, and offer to take its value', async () => {
+  it('show which manager applies a field that the user has changed, and offer to take the manager's value', async () => {
     const metadata = { name: 'applied' };
     await server.client.apply(Ticket, { metadata, spec: { title: 'by ci', priority: 3 } }, { fieldManager: 'ci' });
     await visit(page, placeOf('applied', 'edit'));
@@ -154,7 +154,7 @@ describe('objects in the console [slow]', function () {
     await page.keyboard.press('Escape');
   });
 
-  it('show the stack of a failing run three clicks from the overview', async () => {
+  it('show the stack of a failing run two clicks from the overview', async () => {
     faults.isBroken = true;
     await server.client.create(Ticket, { metadata: { name: 'failing' }, spec: { title: 'breaks' } });
     await visit(page, '#/');

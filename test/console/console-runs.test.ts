@@ -74,7 +74,7 @@ describe('runs of controllers in the console [slow]', function () {
     await run.getByText(/(Next run: (in \d+s|now)|The next run was due (just now|\d+s ago))\./).waitFor();
   });
 
-  it('appear on the overview without a reload when an object begins to fail', async () => {
+  it('put their object on the overview, without a reload, when it begins to fail', async () => {
     await create('west', { trees: 0 });
     await visit(page, '#/');
     const card = page.getByRole('region', { name: 'Objects that need attention' });
@@ -147,7 +147,7 @@ describe('runs of controllers in the console [slow]', function () {
     await about.getByText(`Leader: ${holderIdentity}, term ${leaseTransitions}`, { exact: true }).waitFor();
   });
 
-  it('appear on the overview when an object is stuck, with a link to the cause', async () => {
+  it('put a stuck object on the overview, with a link to the cause', async () => {
     await visit(page, '#/');
     const card = page.getByRole('region', { name: 'Objects that need attention' });
     await card.getByRole('link', { name: 'Press' }).waitFor();

@@ -90,7 +90,7 @@ describe('installPlugin, before it runs npm,', () => {
     });
   }
 
-  it('refuses a dependency whose name is a path out of node_modules', async () => {
+  it('refuses a dependency whose name is a path that leads out of node_modules', async () => {
     const content = npmTarball(pluginFiles({}, { dependencies: { '../../plugin.yaml': '1' } }));
     const message = 'package.json: dependencies: "../../plugin.yaml" is not the name of a package';
     expect(await refusal(content)).to.include(message);
