@@ -72,7 +72,7 @@ describe('checkConvergence, without random faults [slow]', () => {
   });
 });
 
-describe('checkConvergence, for controllers that fail permanently even without faults', () => {
+describe('checkConvergence, for controllers that fail even without faults', () => {
   const failing = (error: () => Error) =>
     controller(Guest, {
       async reconcile({ status, object }) {

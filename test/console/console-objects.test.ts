@@ -141,7 +141,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('link', { name: 'red', exact: true }).waitFor();
   });
 
-  it('show which manager applies a field that the user has changed, and offer to take the manager's value', async () => {
+  it("show which manager applies a field that the user has changed, and offer to take the manager's value", async () => {
     const metadata = { name: 'applied' };
     await server.client.apply(Ticket, { metadata, spec: { title: 'by ci', priority: 3 } }, { fieldManager: 'ci' });
     await visit(page, placeOf('applied', 'edit'));

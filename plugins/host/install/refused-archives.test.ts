@@ -77,7 +77,7 @@ describe('installPlugin, before it runs npm,', () => {
 
   const notOfTheRegistry: Readonly<Record<string, string>> = {
     repository: 'git+ssh://git@127.0.0.1/x.git',
-    'repository of a host': 'github:someone/x',
+    'repository on GitHub': 'github:someone/x',
     folder: 'file:../../elsewhere',
     URL: 'http://127.0.0.1:9/x.tgz',
     link: 'link:../elsewhere',

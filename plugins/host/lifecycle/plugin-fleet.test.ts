@@ -83,7 +83,7 @@ describe('a fleet of plugins', () => {
     expect(started).to.deep.equal(['base', 'slow', 'slow']);
   });
 
-  it('leaves a plugin Stopped that is disabled at the moment when its dependency fails', async () => {
+  it('stops, and does not fail, a plugin that is disabled at the moment when its dependency fails', async () => {
     // Each round waits one more microtask between the failure of `base` and the request to disable `other`.
     for (let turns = 0; turns < 60; turns += 1) {
       fleet = newFleet();
