@@ -116,7 +116,7 @@ describe('an API server whose PostgreSQL has problems', () => {
     await expectRecovery(before);
   });
 
-  it('fails writes after a timeout while another session locks the counter, and then recovers [slow]', async () => {
+  it('fails writes after a timeout while another session locks the revision counter, and then recovers [slow]', async () => {
     const before = await count();
     await admin.query('BEGIN');
     await admin.query('SELECT revision FROM homeostat_counter FOR UPDATE');

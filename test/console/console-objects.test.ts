@@ -66,7 +66,7 @@ describe('objects in the console [slow]', function () {
     expect(stored?.spec).to.deep.equal({ title: 'Paper is stuck', priority: 2 });
   });
 
-  it('are merged with changes of other clients during an edit; the page asks when both changed one field', async () => {
+  it('are merged with changes of other clients during an edit; the page asks when the user and another client changed the same field', async () => {
     await server.client.create(Ticket, { metadata: { name: 'merged' }, spec: { title: 'first', priority: 1 } });
     await visit(page, placeOf('merged', 'edit'));
     await page.getByLabel('title required').fill('typed by hand');

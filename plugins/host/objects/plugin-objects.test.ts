@@ -194,7 +194,7 @@ describe('Plugin objects', () => {
       host = newHost();
     });
 
-    it('prevent that the plugin is loaded, and fail its dependents; the host is ready', async () => {
+    it('keep the plugin from loading, and fail its dependents; the host is ready', async () => {
       let isLoaded = false;
       const source = pluginSource('a', {});
       host.add({

@@ -105,7 +105,7 @@ describe('the settings of a plugin', () => {
     await idle();
   };
 
-  it('are available in its start, with the defaults of its manifest, and deeply frozen', async () => {
+  it('are available in the start of the plugin, with the defaults of its manifest, and deeply frozen', async () => {
     await store('mail', { host: 'smtp.example.com' });
     const seen: MailSettings[] = [];
     add('mail', mailSettings, ({ settings }) => void seen.push(settings.get()));
