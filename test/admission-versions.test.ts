@@ -84,7 +84,7 @@ describe('admission of a kind in several versions', () => {
     ]);
   });
 
-  it('calls the hooks one after the other, each with the object in its own version', async () => {
+  it('calls the hooks one after the other, each with the object in the version of its model', async () => {
     hooks.onCreate = ({ object }) => {
       object.spec = { ...object.spec, extent: '7 km' };
     };
@@ -103,7 +103,7 @@ describe('admission of a kind in several versions', () => {
     expect(patched.body.spec).to.deep.equal({ extent: '15 km', colour: 'blue' });
   });
 
-  it('stores an object as it was sent when no hook changes it, without annotations from the conversion', async () => {
+  it('adds no annotations of the conversion to an object that no hook changes', async () => {
     hooks.onCreate = () => undefined;
     const created = await server.create(gadgetsV2, newGadgetV2('a'));
     expect(created.metadata).not.to.have.property('annotations');

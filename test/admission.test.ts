@@ -131,7 +131,7 @@ describe('admission by plugins', () => {
       });
     });
 
-    it('removes unknown fields of a hook without a warning to the client', async () => {
+    it('removes unknown fields that a hook adds, without a warning to the client', async () => {
       hooks.onCreate = ({ object }) => Object.assign(object, { extra: 1 });
       const answer = await server.post(`${orders}?fieldValidation=Strict`, newOrder('a'));
       expect([answer.status, answer.headers['warning'], answer.body.extra]).to.deep.equal([201, undefined, undefined]);

@@ -93,7 +93,7 @@ describe('server-side apply, as recorded from Kubernetes', () => {
     });
   }
 
-  it('has every step that the list of intended differences names', () => {
+  it('contains every step that the list of intended differences names', () => {
     const steps = cases.flatMap((each) => each.steps.map((_, index) => `${each.name} ${index}`));
     expect(steps).to.include.members(Object.keys(deviations));
   });

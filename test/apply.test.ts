@@ -114,7 +114,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       }
     });
 
-    it('stores nothing when it is a dry run or a conflict', async () => {
+    it('stores nothing when it is a dry run or has a conflict', async () => {
       expect((await apply('a', { spec: { name: 'Ann' } }, '&dryRun=All')).status).to.equal(201);
       expect((await server.get(ann)).status).to.equal(404);
       await apply('a', { spec: { name: 'Ann' } });

@@ -72,7 +72,7 @@ describe('the audit log', () => {
     });
   }
 
-  it('has an entry for each request, with user, action, address and result', async () => {
+  it('has an entry for each request that needs a credential, with user, action, address and result', async () => {
     const { api } = await start();
     expect(api.url).to.include('127.0.0.1');
     const created = await server?.post(persons, person('ann'), { headers: { authorization, 'user-agent': 'me/1' } });

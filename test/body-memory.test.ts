@@ -133,7 +133,7 @@ describe('bodies of requests in progress', () => {
     expect(await server.raw(`${request}${chunks}0\r\n\r\n`)).to.match(/^HTTP\/1\.1 201 /);
   });
 
-  it('count during decompression, and no longer afterwards [slow]', async () => {
+  it('no longer count after their decompression and the response [slow]', async () => {
     const body = gzipSync(JSON.stringify(large('inflated')));
     for (let index = 0; index < 3 * tooMany; index += 1) {
       const answer = await server.post(endpoint, body, { headers: { 'content-encoding': 'gzip' } });

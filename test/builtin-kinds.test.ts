@@ -36,7 +36,7 @@ describe('the built-in kinds', () => {
     );
   });
 
-  it('have an APIService for each served version; clients cannot write APIServices [compat discovery] [spec operators-apiservices]', async () => {
+  it('have an APIService for each served version; clients can neither delete nor watch APIServices [compat discovery] [spec operators-apiservices]', async () => {
     const path = '/apis/apiregistration.k8s.io/v1/apiservices';
     const { body } = await server.get(path);
     const names = body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);

@@ -96,7 +96,7 @@ describe('client certificates', () => {
     expect((await ask({})).status).to.equal(401);
   });
 
-  it('are ignored when they cannot be verified: the request gets 401, unless it has a token', async () => {
+  it('are ignored when they cannot be verified: the request gets 401, unless it has a valid token', async () => {
     const other = join(folder, 'other');
     await (await startApiServer({ database: 'memory:', port: 0, tls: { directory: other } })).stop();
     const expired = (): Promise<Pair> => {
@@ -178,7 +178,7 @@ describe('client certificates', () => {
     expect(await failure({ tls: { directory }, clientCa: file })).to.include(`${file}: holds no certificate in PEM`);
   });
 
-  it('are issued by a command, which writes certificate and key readable only by their owner', async () => {
+  it('are issued by a command, which writes certificate and key into files that only their owner can read', async () => {
     const [cert, key] = [join(folder, 'ada.crt'), join(folder, 'ada.key')];
     const args = ['certificate', '--user', 'ada', '--group', 'a', '--group', 'b', '--tls-dir', directory];
     const files = ['--cert-output', cert, '--key-output', key];

@@ -171,7 +171,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines[0]).to.contain('mapping an event to keys failed; trying again: ApiError: in a moment');
     });
 
-    it('has a cache for each version of a kind: mappings and ensure get objects in their own version', async () => {
+    it('has a cache for each version of a kind: mappings and ensure get objects in the version of their model', async () => {
       server.schemeManager.register(gadget);
       await server.whenReady(gadget);
       const mapped: unknown[] = [];

@@ -72,7 +72,7 @@ describe('checkConvergence, without random faults [slow]', () => {
   });
 });
 
-describe('checkConvergence, for controllers that fail permanently even without faults', () => {
+describe('checkConvergence, for controllers that fail even without faults', () => {
   const failing = (error: () => Error) =>
     controller(Guest, {
       async reconcile({ status, object }) {
@@ -276,7 +276,7 @@ describe('checkConvergence, for state that runs share outside of the API', () =>
     },
   });
 
-  it('calls a hook before each run, which can reset the state [slow]', async () => {
+  it('calls beforeRun before each run, so that beforeRun can reset the state [slow]', async () => {
     let resets = 0;
     const beforeRun: ConvergenceOptions['beforeRun'] = async ({ clock }) => {
       expect(clock.monotonicMs()).to.equal(0);
@@ -304,7 +304,7 @@ describe('checkConvergence, for state that runs share outside of the API', () =>
 });
 
 describe('the report of checkConvergence', () => {
-  it('compares no managed fields [slow]', async () => {
+  it('contains no differences between managed fields [slow]', async () => {
     let processes = 0;
     const controllers = () => {
       processes += 1;

@@ -172,7 +172,7 @@ describe('checkConvergence', () => {
       await check({ controllers: stamped(String), scenario: comeAndGo, normalise, seeds: 5 });
     });
 
-    it('compares objects with generated names by their content [slow]', async () => {
+    it('compares objects with generated names by their content when generatedNames is true [slow]', async () => {
       const handsOutTwo = controller(Person, {
         async reconcile({ object, client }) {
           const { uid } = object.metadata;

@@ -233,7 +233,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     });
   });
 
-  it('objects in a former storage version are converted when the kind is opened', async () => {
+  it('objects in a former storage version are readable in both versions after a change of the storage version', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     await server.patch(widgetDefinitionPath, { spec: definition('v1beta1').spec });
     await eventually(async () => (await server.get(`${betaWidgets}/a`)).body?.spec?.name === 'Ann Lee');

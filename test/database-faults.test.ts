@@ -94,7 +94,7 @@ describe('an API server whose PostgreSQL has problems', () => {
     await expectRecovery(before);
   });
 
-  it('responds with 503 while PostgreSQL refuses all connections, and then recovers [slow]', async () => {
+  it('responds with 503 to writes and consistent reads while PostgreSQL refuses all connections, and then recovers [slow]', async () => {
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
     // Simulates a database that has no free connections. A test cannot use them all up, because a superuser always gets
@@ -116,7 +116,7 @@ describe('an API server whose PostgreSQL has problems', () => {
     await expectRecovery(before);
   });
 
-  it('fails writes after a timeout while another session locks the counter, and then recovers [slow]', async () => {
+  it('fails writes after a timeout while another session locks the revision counter, and then recovers [slow]', async () => {
     const before = await count();
     await admin.query('BEGIN');
     await admin.query('SELECT revision FROM homeostat_counter FOR UPDATE');
@@ -169,7 +169,7 @@ describe('an API server whose etcd has problems [slow]', () => {
     expect([await count(), stored]).to.deep.equal([acknowledged + 1, acknowledged + 1]);
   }
 
-  it('refuses writes while its etcd member does not run, continues with reads, and then recovers', async () => {
+  it('refuses writes and consistent reads while its etcd member does not run, serves lists with resourceVersion=0, and then recovers', async () => {
     expect((await write()).status).to.equal(201);
     const before = await count();
     await cluster.kill(member);

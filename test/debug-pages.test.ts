@@ -163,7 +163,7 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers/test/person?limit=1')).body.lastRuns).to.have.length(1);
   });
 
-  it('shows no content of a Secret that a controller may not read', async () => {
+  it('shows no content of a Secret that a controller has failed to create', async () => {
     const planted = 'open-sesame-of-a-controller';
     const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
     const secret = defineModel({ gvk: 'v1/Secret', plural: 'secrets', scope: 'Namespaced', schema });

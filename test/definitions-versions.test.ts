@@ -71,7 +71,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     ]);
   });
 
-  it('refuse an object of another version that breaks the schema of the storage version', async () => {
+  it('refuse an object in another version that breaks the schema of the storage version', async () => {
     const { status, body } = await server.post(beta, newBeta('a', { size: 0 }));
     expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
   });
@@ -81,7 +81,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     expect((await server.get(widgets)).headers['warning']).to.equal(undefined);
   });
 
-  it('select by the selectable fields of all versions, and return 400 for a field that the storage version lacks', async () => {
+  it('select by the selectable fields of all versions, but return 400 for a field that the storage version lacks', async () => {
     await server.create(beta, newBeta('a', { size: 5 }));
     for (const list of [widgets, beta])
       expect((await server.get(`${list}?fieldSelector=spec.size%3D5,spec.color%3Dgreen`)).body.total).to.equal(1);

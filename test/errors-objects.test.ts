@@ -50,7 +50,7 @@ describe('errors: objects', () => {
       }
     }
 
-    it('responds with 404 at /status to kinds of Kubernetes that have no status there, and does not list the path', async () => {
+    it('responds with 404 to /status of ConfigMaps and ClusterRoles, which have no status, and does not list the path', async () => {
       const rbac = '/apis/rbac.authorization.k8s.io/v1';
       await server.create('/api/v1/namespaces/here/configmaps', {
         apiVersion: 'v1',

@@ -266,7 +266,7 @@ describe('every route of the server', () => {
 });
 
 describe('every middleware of the server', () => {
-  it('is listed in this test, and runs after the authorization if the test sends requests to it', () => {
+  it('is listed in this test, and runs after the authorization if it responds to requests itself', () => {
     const text = readFileSync(source, 'utf8');
     expect(unknownIn(text)).to.deep.equal([]);
     expect(unguardedIn(text)).to.deep.equal([]);

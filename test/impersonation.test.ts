@@ -86,7 +86,7 @@ describe('a request that runs as another user', () => {
     }
   });
 
-  it('gets 403 and has no effect when its user may not impersonate the user, or one of the groups', async () => {
+  it('gets 403 and has no effect when its user may not impersonate the user or the service account', async () => {
     const closed = await TestServer.start({ token: 'administrators-token' });
     const admin = { headers: { authorization: 'Bearer administrators-token' } };
     try {

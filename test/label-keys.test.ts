@@ -100,7 +100,7 @@ describe('label keys of plugins, users and the service', () => {
     expect((await server.client.update(next)).metadata.labels).to.include({ [reserved]: 'b' });
   });
 
-  it('refuses writes of a plugin with keys without a prefix or keys of the service, for every verb [spec 2.5-unprefixed-reserved, 2.5-service-prefix-reserved]', async () => {
+  it('refuses writes of a plugin with keys without a prefix or keys of the service, in create, update, patch and ensure [spec 2.5-unprefixed-reserved, 2.5-service-prefix-reserved]', async () => {
     const labels = { plain: 'a', [reserved]: 'a', 'example.com/x': 'a' };
     const both = ['plain', reserved];
     await machineWith('p1', {});

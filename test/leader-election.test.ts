@@ -79,7 +79,7 @@ describe('leader election', () => {
         expect([await greetingOf('ada'), await greetingOf('bob')]).to.deep.equal(['b', 'b']);
       });
 
-      it('refuses late writes of a disconnected leader, which gives up before another candidate takes over', async () => {
+      it('does not apply late writes of a disconnected leader, which gives up before another candidate takes over', async () => {
         const [a, b] = await rivals();
         a.line.cut();
         await server.create(persons, person('bob'));
@@ -186,7 +186,7 @@ describe('leader election', () => {
       await hold({ leaseTransitions: 0 });
     });
 
-    it('writes of the holder in its term succeed, even without renewals, and all others are refused', async () => {
+    it('writes of the holder in its term succeed, even without renewals, and writes with an earlier term are refused', async () => {
       expect(await writeAll()).to.deep.equal(written);
       await server.patch(`${leases}/lock`, { spec: { renewTime: '2030-01-01T00:00:00.000000Z' } });
       expect(await writeAll()).to.deep.equal(written);

@@ -129,7 +129,7 @@ describe('client-node, over TLS with a token', () => {
     expect(forced.metadata?.managedFields?.map(({ manager }) => manager)).to.have.members(['one', 'two']);
   });
 
-  it('gets a 401 without further information for a wrong token [compat credentials]', async () => {
+  it('gets a 401 for a wrong token [compat credentials]', async () => {
     const other = new KubeConfig();
     other.loadFromFile(server.kubeconfig);
     other.users = [{ name: 'homeostat', token: 'incorrect-horse-battery-staple' }];

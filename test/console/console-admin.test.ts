@@ -429,7 +429,7 @@ describe('an administrator in the console [slow]', function () {
     });
   }
 
-  it('may install and uninstall plugins and read the audit log over HTTP; other users get 403', async () => {
+  it('alone may install and uninstall plugins and read the audit log over HTTP: another user gets 403', async () => {
     const headers = { authorization: `Bearer ${reader}` };
     for (const [method, path] of [
       ['GET', '/apis/api.plugins.internal/v1/archives'],
@@ -443,7 +443,7 @@ describe('an administrator in the console [slow]', function () {
     }
   });
 
-  it('sees a link to the audit log and a button to install plugins; other users see neither', async () => {
+  it('alone sees a link to the audit log and a button to install plugins: another user sees neither', async () => {
     const other = await logIn(reader);
     await other.getByText('rita', { exact: true }).waitFor();
     expect(await other.getByRole('link', { name: 'Audit' }).count()).to.equal(0);

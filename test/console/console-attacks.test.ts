@@ -116,7 +116,7 @@ describe('a user without rights who is logged in to the console', () => {
       expect((await asEve(path)).status, path).to.be.oneOf([400, 403, 404]);
   });
 
-  it('cannot pause an object, start a run or change a plugin', async () => {
+  it('cannot change or delete an object, delete runs or the state of a controller, or change a plugin', async () => {
     for (const [method, path] of [
       ['PATCH', `${notesPath}/red/notes/note`],
       ['DELETE', `${notesPath}/red/notes/note`],

@@ -4,7 +4,7 @@ import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, visit } from './console.fixture.ts';
 
-describe('namespaced kinds in the console', function () {
+describe('namespaces and namespaced kinds in the console', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let server: TestServer;

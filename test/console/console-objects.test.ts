@@ -66,7 +66,7 @@ describe('objects in the console [slow]', function () {
     expect(stored?.spec).to.deep.equal({ title: 'Paper is stuck', priority: 2 });
   });
 
-  it('are merged with changes of other clients during an edit; the page asks when both changed one field', async () => {
+  it('are merged with changes of other clients during an edit; the page asks when the user and another client changed the same field', async () => {
     await server.client.create(Ticket, { metadata: { name: 'merged' }, spec: { title: 'first', priority: 1 } });
     await visit(page, placeOf('merged', 'edit'));
     await page.getByLabel('title required').fill('typed by hand');
@@ -141,7 +141,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('link', { name: 'red', exact: true }).waitFor();
   });
 
-  it('show which manager applies a field that the user has changed, and offer to take its value', async () => {
+  it("show which manager applies a field that the user has changed, and offer to take the manager's value", async () => {
     const metadata = { name: 'applied' };
     await server.client.apply(Ticket, { metadata, spec: { title: 'by ci', priority: 3 } }, { fieldManager: 'ci' });
     await visit(page, placeOf('applied', 'edit'));
@@ -154,7 +154,7 @@ describe('objects in the console [slow]', function () {
     await page.keyboard.press('Escape');
   });
 
-  it('show the stack of a failing run three clicks from the overview', async () => {
+  it('show the stack of a failing run two clicks from the overview', async () => {
     faults.isBroken = true;
     await server.client.create(Ticket, { metadata: { name: 'failing' }, spec: { title: 'breaks' } });
     await visit(page, '#/');

@@ -19,7 +19,7 @@ interface PluginPart {
   readonly metadata: { readonly name: string };
 }
 
-describe('runs of controllers in the console [slow]', function () {
+describe('pages of the console about controllers [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let server: TestServer;
@@ -43,7 +43,7 @@ describe('runs of controllers in the console [slow]', function () {
   const create = async (name: string, spec: object): Promise<unknown> =>
     server.client.create(Orchard, { metadata: { name }, spec });
 
-  it('show their trigger, their wait, their duration, and their writes as differences', async () => {
+  it('show the trigger, the wait and the duration of a run, and its writes as differences', async () => {
     await create('north', { trees: 1 });
     await visit(page, placeOf('north', 'runs'));
     await page.locator('.run').first().waitFor();
@@ -64,7 +64,7 @@ describe('runs of controllers in the console [slow]', function () {
     await expectAccessible(page);
   });
 
-  it('show the error and the stack of a failure, and the time of the next run', async () => {
+  it('show the error and the stack of a failed run, and the time of the next run', async () => {
     await create('south', { isSick: true });
     await visit(page, placeOf('south', 'runs'));
     const run = page.locator('.run', { hasText: 'error' }).first();
@@ -74,7 +74,7 @@ describe('runs of controllers in the console [slow]', function () {
     await run.getByText(/(Next run: (in \d+s|now)|The next run was due (just now|\d+s ago))\./).waitFor();
   });
 
-  it('appear on the overview without a reload when an object begins to fail', async () => {
+  it('list an object on the overview, without a reload, when the object begins to fail', async () => {
     await create('west', { trees: 0 });
     await visit(page, '#/');
     const card = page.getByRole('region', { name: 'Objects that need attention' });
@@ -85,7 +85,7 @@ describe('runs of controllers in the console [slow]', function () {
     await card.getByText('Sick: as it is').first().waitFor();
   });
 
-  it('have a page with a tree of the objects that an object owns; the tree is live, and has at most 500 objects', async () => {
+  it('show a live tree of at most 500 objects that an object owns', async () => {
     await create('many', { trees: 1100 });
     await create('tail', { trees: 1 });
     await server.settle();
@@ -102,7 +102,7 @@ describe('runs of controllers in the console [slow]', function () {
     await page.getByText('This object owns more objects: these are the first 500.').waitFor();
   });
 
-  it('have a page that shows the state of one key of a controller', async () => {
+  it('show the state of one key of a controller', async () => {
     await visit(page, '#/controllers/plugin-2.gardener');
     const card = page.getByRole('region', { name: 'State of one key' });
     await card.getByLabel('Key').fill('south');
@@ -137,7 +137,7 @@ describe('runs of controllers in the console [slow]', function () {
       await card.getByText(new RegExp(`^${label} \\d+\\.\\d$`)).waitFor();
   });
 
-  it('have a page that names the leader of a controller, and its term', async () => {
+  it('name the leader of a controller, and its term', async () => {
     const { items } = await server.client.list(Lease);
     const lease = items.find(({ metadata }) => metadata.name === 'plugin-2.plugin.homeostat.internal');
     const { holderIdentity, leaseTransitions } = lease?.spec ?? {};
@@ -147,7 +147,7 @@ describe('runs of controllers in the console [slow]', function () {
     await about.getByText(`Leader: ${holderIdentity}, term ${leaseTransitions}`, { exact: true }).waitFor();
   });
 
-  it('appear on the overview when an object is stuck, with a link to the cause', async () => {
+  it('list a stuck object on the overview, with a link to the cause', async () => {
     await visit(page, '#/');
     const card = page.getByRole('region', { name: 'Objects that need attention' });
     await card.getByRole('link', { name: 'Press' }).waitFor();
@@ -163,7 +163,7 @@ describe('runs of controllers in the console [slow]', function () {
     await page.locator('.explanation', { hasText: 'next attempt: when the object changes' }).waitFor();
   });
 
-  it("show the progress of a kind's indexes until they are built", async () => {
+  it("show the progress of a kind's indexes until the indexes are built", async () => {
     const path = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
     const indexing = [{ apiVersion: 'orchards.example.com/v1', kind: 'Press', indexed: 12_000 }];
     const isList = (url: URL): boolean => url.pathname === path && !url.searchParams.has('watch');

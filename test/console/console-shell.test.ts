@@ -43,7 +43,7 @@ describe('the console in a browser [slow]', function () {
 
   afterEach(() => browser.expectQuiet());
 
-  it('loads at most 150 KB (compressed) before it shows the first page', () => {
+  it('loads at most 150 KiB (compressed) before it shows the first page', () => {
     const folder = join(consoleFolder, 'resources/static');
     const html = readFileSync(join(folder, 'index.html'), 'utf8');
     const first = [...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, file = '']) => file);

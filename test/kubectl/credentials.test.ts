@@ -77,7 +77,7 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     await run('delete', 'namespace', 'team', '--wait=false');
   });
 
-  it('creates service accounts and their tokens, which the server accepts until the accounts are deleted', async () => {
+  it('creates service accounts and their tokens, which the server accepts until the account or the bound Secret is deleted', async () => {
     expect(await run('create', 'serviceaccount', 'robot')).to.equal('serviceaccount/robot created\n');
     expect(await run('create', 'secret', 'generic', 'pass', '--from-literal=a=b')).to.include('created');
     const bound = ['--bound-object-kind', 'Secret', '--bound-object-name', 'pass', '--duration', '48h'];

@@ -56,7 +56,7 @@ describe('kubectl watches [slow]', () => {
     expect(new Set(await first)).to.deep.equal(new Set(['person.demo.example.com/ann']));
   });
 
-  it('get -w -o json --output-watch-events prints events with their types [compat watch]', async () => {
+  it('get -w -o jsonpath --output-watch-events prints events with their types [compat watch]', async () => {
     const printed = kubectl.watch(
       'get',
       'ps',
@@ -77,7 +77,7 @@ describe('kubectl watches [slow]', () => {
     expect(await printed(lines(1))).to.deep.equal(['person.demo.example.com/bob condition met']);
   });
 
-  it('wait --for=jsonpath, --for=create and --for=delete end when their condition is met [compat wait]', async () => {
+  it('wait --for=jsonpath, --for=create and --for=delete succeed when their condition is met [compat wait]', async () => {
     const met = { exit: 0, stdout: 'person.demo.example.com/ann condition met\n', stderr: '' };
     expect(
       await kubectl.run('wait', '--for=jsonpath={.spec.gender}=FEMALE', 'ps/ann', `--timeout=${testPatienceMs(5)}s`),

@@ -260,7 +260,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(registry.seen.map(({ headers }) => headers.authorization)).to.include(`Bearer ${secret}`);
     });
 
-    it('installs a dependency with a tag, or with an alias such as npm:helper@1.0.0', async () => {
+    it('installs a dependency whose version is a tag such as latest, or an alias such as npm:helper@1.0.0', async () => {
       await writeFile(archive, npmTarball(pluginFiles({ helper: 'latest', again: 'npm:helper@1.0.0' })));
       expect(await install()).to.include({ code: 0, stderr: '' });
       expect([await versionOf('helper'), await versionOf('again')]).to.deep.equal(['1.1.0', '1.0.0']);

@@ -48,14 +48,14 @@ describe('an archive', () => {
     });
   }
 
-  it('is refused when a pax header has a path out of the archive', async () => {
+  it('is refused when a pax header has a path that leads out of the archive', async () => {
     const pax = entry('pax', { type: 'x', content: '22 path=package/../..\n' });
     expect(await refusal(archive(pax, entry('package/x')))).to.equal(
       '"package/../..": is not a path inside the archive',
     );
   });
 
-  it('is refused when a GNU header has a path out of the archive, or a path longer than 4,096 bytes', async () => {
+  it('is refused when a GNU header has a path that leads out of the archive, or is longer than 4,096 bytes', async () => {
     const long = entry('././@LongLink', { type: 'L', content: 'package/../../x\0' });
     expect(await refusal(archive(long, entry('package/x')))).to.equal(
       '"package/../../x": is not a path inside the archive',

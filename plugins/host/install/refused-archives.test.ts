@@ -77,7 +77,7 @@ describe('installPlugin, before it runs npm,', () => {
 
   const notOfTheRegistry: Readonly<Record<string, string>> = {
     repository: 'git+ssh://git@127.0.0.1/x.git',
-    'repository of a host': 'github:someone/x',
+    'repository on GitHub': 'github:someone/x',
     folder: 'file:../../elsewhere',
     URL: 'http://127.0.0.1:9/x.tgz',
     link: 'link:../elsewhere',
@@ -90,7 +90,7 @@ describe('installPlugin, before it runs npm,', () => {
     });
   }
 
-  it('refuses a dependency whose name is a path out of node_modules', async () => {
+  it('refuses a dependency whose name is a path that leads out of node_modules', async () => {
     const content = npmTarball(pluginFiles({}, { dependencies: { '../../plugin.yaml': '1' } }));
     const message = 'package.json: dependencies: "../../plugin.yaml" is not the name of a package';
     expect(await refusal(content)).to.include(message);

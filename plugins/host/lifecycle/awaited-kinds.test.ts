@@ -34,7 +34,7 @@ function newGate(): Gate {
   return { opened, open: () => open() };
 }
 
-describe('a kind whose plugin does not run', () => {
+describe('a request for a kind whose plugin does not run', () => {
   let folder: string;
   let server: ApiServer;
   let host: PluginHost | undefined;
@@ -83,7 +83,7 @@ describe('a kind whose plugin does not run', () => {
     return { status: response.status, retryAfter: response.headers.get('retry-after') };
   }
 
-  it('responds with 503 and Retry-After before the plugins are read; /readyz responds with 503, too', async () => {
+  it('gets 503 with Retry-After before the plugin host starts; /readyz responds with 503, too', async () => {
     await restart();
     for (const path of [widgets, `${widgets}/one`, `${widgets}?watch=true`, `${widgets}/one/status`])
       expect(await ask(path), path).to.deep.equal(notYetServed);
@@ -97,7 +97,7 @@ describe('a kind whose plugin does not run', () => {
     expect((await ask('/readyz')).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin loads its module and while it starts [slow]', async () => {
+  it('gets 503 while the plugin loads its module and while the plugin starts [slow]', async () => {
     await restart();
     const [loading, starting] = [newGate(), newGate()];
     const slow = {
@@ -122,7 +122,7 @@ describe('a kind whose plugin does not run', () => {
     expect((await ask(`${widgets}/one`)).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin is reloaded [slow]', async () => {
+  it('gets 503 while the plugin is reloaded [slow]', async () => {
     const starting = newGate();
     const next = definePlugin({
       start: async ({ schemeManager }) => {
@@ -138,7 +138,7 @@ describe('a kind whose plugin does not run', () => {
     expect((await ask(`${widgets}/one`)).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin is disabled, or Failed [slow]', async () => {
+  it('gets 503 while the plugin is disabled, or Failed [slow]', async () => {
     const kind = pluginKind(server.schemeManager.serviceDomain);
     await server.client.patch(kind, 'widgets', { type: 'merge', patch: { spec: { enabled: false } } });
     await eventually(() => host?.isIdle() === true && host.statuses()[0]?.phase === 'Stopped');
@@ -155,7 +155,7 @@ describe('a kind whose plugin does not run', () => {
     expect(await ask(`${widgets}/one`)).to.deep.equal(notYetServed);
   });
 
-  it('responds with 404 once its plugin is uninstalled, even while another plugin is Failed [slow]', async () => {
+  it('gets 404 once the plugin is uninstalled, even while another plugin is Failed [slow]', async () => {
     await restart();
     const group = 'gadgets.example.com';
     const failed = { ...pluginSource('gadgets', {}), load: () => Promise.reject(new Error('it is broken')) };
@@ -163,7 +163,7 @@ describe('a kind whose plugin does not run', () => {
     expect(await ask(`${widgets}/one`)).to.deep.equal(gone);
   });
 
-  it('responds with 404 once its plugin has started without the kind', async () => {
+  it('gets 404 once a version of the plugin without the kind has started', async () => {
     await host?.reload(pluginSource('widgets', definePlugin({ models: [widgetModel({ kind: 'Gadget' })] })));
     expect(await ask(`${widgets}/one`)).to.deep.equal(gone);
     expect((await ask('/apis/widgets.example.com/v1/gadgets')).status).to.equal(200);

@@ -51,7 +51,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     await idle();
   }
 
-  it('are counted and named in the status of the plugin when it stops, until it runs again', async () => {
+  it('are counted in the status of the plugin, which names ten of them, from its stop until it runs again', async () => {
     const slow = controller(model, {
       name: 'guard',
       reconcile: async () => undefined,
@@ -94,7 +94,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     expect(await held()).to.equal(undefined);
   });
 
-  it('are counted within 30 s after the plugin of the kind is enabled again', async () => {
+  it('are counted within 30 s after the plugin that has the kind is enabled again', async () => {
     await startApart();
     await createWidgets(1);
     await enable(false);

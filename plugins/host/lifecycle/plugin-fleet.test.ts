@@ -47,7 +47,7 @@ describe('a fleet of plugins', () => {
   const phases = (): Readonly<Record<string, string>> =>
     Object.fromEntries(fleet.instances.map(({ manifest, state }) => [manifest.name, state.phase]));
 
-  it('does not start a plugin while its dependency waits to stop until other dependents have stopped', async () => {
+  it('does not start a plugin whose dependency is disabled and waits for another dependent to stop', async () => {
     const gate = createGate();
     add('base');
     add('slow', { stop: async () => gate.opened }, ['base']);
@@ -67,7 +67,7 @@ describe('a fleet of plugins', () => {
     expect(phases()).to.deep.equal({ base: 'Started', slow: 'Started', other: 'Started' });
   });
 
-  it('does not stop a disabled plugin if it is enabled again while it waits for its dependents to stop', async () => {
+  it('does not stop a plugin that is disabled, but enabled again before its dependents have stopped', async () => {
     const gate = createGate();
     const started: string[] = [];
     add('base', { start: () => void started.push('base') });
@@ -83,7 +83,7 @@ describe('a fleet of plugins', () => {
     expect(started).to.deep.equal(['base', 'slow', 'slow']);
   });
 
-  it('leaves a plugin Stopped that is disabled at the moment when its dependency fails', async () => {
+  it('stops, and does not fail, a plugin that is disabled at the moment when its dependency fails', async () => {
     // Each round waits one more microtask between the failure of `base` and the request to disable `other`.
     for (let turns = 0; turns < 60; turns += 1) {
       fleet = newFleet();
@@ -105,7 +105,7 @@ describe('a fleet of plugins', () => {
     }
   });
 
-  it('starts a plugin from its present files if it is reloaded while it waits for its dependency', async () => {
+  it('starts a plugin from its present files when a user reloads the plugin while it waits for its dependency', async () => {
     const gate = createGate();
     const started: string[] = [];
     const version = (name: string): Plugin => ({ start: () => void started.push(name) });

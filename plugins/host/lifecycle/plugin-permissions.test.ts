@@ -123,7 +123,7 @@ describe("the permissions of a plugin's client", () => {
     expect((await server.client.list(Part)).items).to.deep.equal([stored]);
   });
 
-  it('allow reading the kinds of its controllers, but not writing them', async () => {
+  it('allow reading the kinds that its controllers own, but not writing them', async () => {
     const reconcile = { reconcile: async (): Promise<void> => undefined };
     const controllers = [controller(Widget, { name: 'widgets', owns: [Part], reconcile })];
     const client = await clientOf(definePlugin({ models: [Widget], controllers }), {});
@@ -179,7 +179,7 @@ describe("the permissions of a plugin's client", () => {
     expect(await refusal(() => client.list(namespace))).to.include('resources: [namespaces]');
   });
 
-  it('allow an apply to create an object only with the verbs create and patch', async () => {
+  it('allow an apply with only the verb patch to change an object, but not to create one', async () => {
     const rule = { apiGroups: ['parts.example.com'], resources: ['parts'], verbs: ['patch'] };
     const client = await clientOf(definePlugin({}), { permissions: [rule] });
     const apply = (): Promise<unknown> => client.apply(Part, { metadata: { name: 'p' } }, { fieldManager: 'shop' });
@@ -190,7 +190,7 @@ describe("the permissions of a plugin's client", () => {
     await apply();
   });
 
-  it('end the events of its informer when a role binding is deleted; they continue when it is created again', async () => {
+  it('end the events of its informer when the role binding is deleted, until the binding is created again', async () => {
     const client = await clientOf(definePlugin({}), { permissions: [] });
     const apiGroup = 'rbac.authorization.k8s.io';
     const grant = {

@@ -5,7 +5,7 @@ import { awaitServed } from './served-kinds.ts';
 const kind = { group: 'widgets.example.com', version: 'v1', kind: 'Widget' };
 
 describe('awaitServed', () => {
-  it('reports the progress of a large kind at once, and every 5 s until the kind is served', async () => {
+  it('reports the indexing of a large kind at once, and every 5 s until the kind is served', async () => {
     const clock = new FakeClock();
     const lines: unknown[] = [];
     const told: unknown[] = [];

@@ -27,7 +27,7 @@ describe('dependencies of plugins', () => {
     });
   });
 
-  it('fail all plugins of a cycle, each with its path, but no plugin that only depends on the cycle', () => {
+  it('fail every plugin of a cycle, and name the cycle, but do not fail a plugin that only depends on the cycle', () => {
     const all = '"*"';
     expect(
       problemsOf({ a: `{ b: ${all} }`, b: `{ c?: ${all} }`, c: `{ a: ${all} }`, d: `{ a: ${all} }` }),

@@ -13,7 +13,7 @@ describe('plugin.yaml', () => {
     });
   });
 
-  it('may have all keys together', () => {
+  it('may have requires, revision, group, dependencies, main, displayName and description together', () => {
     const manifest = parseManifest(`
 name: people
 version: 1.2.3

@@ -19,7 +19,7 @@ const rejecting = async (): Promise<never> => {
 };
 const never = async (): Promise<never> => new Promise<never>(() => undefined);
 
-describe('plugins as objects', () => {
+describe('Plugin objects', () => {
   let server: ApiServer;
   let host: PluginHost;
   let clock: FakeClock;
@@ -194,7 +194,7 @@ describe('plugins as objects', () => {
       host = newHost();
     });
 
-    it('do not load the plugin, and fail its dependents; the host is ready', async () => {
+    it('keep the plugin from loading, and fail its dependents; the host is ready', async () => {
       let isLoaded = false;
       const source = pluginSource('a', {});
       host.add({
@@ -229,7 +229,7 @@ describe('plugins as objects', () => {
   });
 
   describe('when spec.enabled changes while the host runs', () => {
-    it('stop dependents and then the plugin when it becomes false, and start all of them again when it becomes true', async () => {
+    it('stop dependents and then the plugin when spec.enabled becomes false, and start all of them again when it becomes true', async () => {
       add('a');
       add('b', ['a']);
       add('other');
@@ -248,7 +248,7 @@ describe('plugins as objects', () => {
       expect(await ready('b')).to.include({ status: 'True' });
     });
 
-    it("stop serving the plugin's kinds when it becomes false, and serve them and their objects again when it is true", async () => {
+    it("stop serving the plugin's kinds when spec.enabled becomes false, and serve the kinds and their objects again when it is true", async () => {
       const Widget = widgetModel();
       add('a', [], { models: [Widget] });
       await started();
@@ -260,7 +260,7 @@ describe('plugins as objects', () => {
       expect((await server.client.get(Widget, 'w')).metadata.name).to.equal('w');
     });
 
-    it('abort the start of the plugin when it becomes false during the start', async () => {
+    it('abort the start of the plugin when spec.enabled becomes false during the start', async () => {
       add('a', [], { start: never });
       const starting = host.start();
       await eventually(async () => expect((await object('a')).status?.phase).to.equal('Starting'));
@@ -269,7 +269,7 @@ describe('plugins as objects', () => {
       expect((await object('a')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
     });
 
-    it('start a failed plugin again when it becomes false and then true', async () => {
+    it('start a failed plugin again when spec.enabled becomes false and then true', async () => {
       let isBroken = true;
       const start = (): void => {
         if (isBroken) throw new Error('broken');
@@ -302,7 +302,7 @@ describe('plugins as objects', () => {
     });
   });
 
-  it('change once for each phase of the plugin, in order', async () => {
+  it('are written once for each phase of the plugin, in order', async () => {
     add('a');
     await started();
     const before = await object('a');
@@ -320,7 +320,7 @@ describe('plugins as objects', () => {
     );
   });
 
-  it('are restored by the host when a client changes other fields than spec.enabled, labels and annotations', async () => {
+  it('are restored by the host when a client changes fields other than spec.enabled, labels and annotations', async () => {
     add('a');
     await started();
     const patch = { metadata: { labels: { mine: 'yes' } }, spec: { version: '9.9.9', displayName: 'Mine' } };
@@ -400,7 +400,7 @@ describe('plugins as objects', () => {
       return { client, repair: () => (isBroken = false) };
     }
 
-    it('do not delay a plugin, and are written once writes succeed again', async () => {
+    it('do not delay the start of the plugin, and are written once writes succeed again', async () => {
       const { client, repair } = failingClient();
       host = newHost(client);
       add('a');
@@ -424,7 +424,7 @@ describe('plugins as objects', () => {
     });
   });
 
-  it('do not delay a plugin when the kind Plugin cannot be served', async () => {
+  it('do not delay the start of the plugin when the kind Plugin cannot be served', async () => {
     const squatter = { ...kind, kind: 'Squatter', schemaName: 'Plugin' };
     server.schemeManager.register(squatter);
     add('a');

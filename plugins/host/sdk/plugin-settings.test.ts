@@ -105,7 +105,7 @@ describe('the settings of a plugin', () => {
     await idle();
   };
 
-  it('are available in its start, with the defaults of its manifest, and deeply frozen', async () => {
+  it('are available in the start of the plugin, with the defaults of its manifest, and deeply frozen', async () => {
     await store('mail', { host: 'smtp.example.com' });
     const seen: MailSettings[] = [];
     add('mail', mailSettings, ({ settings }) => void seen.push(settings.get()));
@@ -254,7 +254,7 @@ describe('the settings of a plugin', () => {
       expect(values()).to.equal(heard[1]);
     });
 
-    it("also call the plugin's handler during the start of the plugin", async () => {
+    it("call the plugin's handler even during the start of the plugin", async () => {
       add('mail', mailSettings, async (context) => {
         listening(context);
         await server.client.patch(kind, 'mail', { type: 'merge', patch: { spec: { port: 26 } } });

@@ -46,7 +46,7 @@ function configSchema(): string {
 }
 
 describe('The JSON Schemas for editors [spec experience-schemas]', () => {
-  it('have a property for each option of serve; a test run with WRITE_SCHEMAS=1 updates the file', () => {
+  it('have a property for each option of serve except --config; WRITE_SCHEMAS=1 makes the test update the schema', () => {
     if (process.env['WRITE_SCHEMAS'] === '1') writeFileSync(configPath, configSchema());
     expect(JSON.parse(readFileSync(configPath, 'utf8'))).to.deep.equal(JSON.parse(configSchema()));
     const validate = schema(configPath);

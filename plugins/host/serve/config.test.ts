@@ -35,7 +35,7 @@ describe('the configuration of serve', () => {
     });
   });
 
-  it('allows several processes on databases that processes can share, and says why it refuses others', () => {
+  it('allows several processes on databases that processes can share, and refuses other databases with the reason', () => {
     const database = 'postgres://localhost/h';
     expect(read({ database, processes: '3' }).processes).to.equal(3);
     expect(read({ database: 'etcd://localhost/h' }, { HOMEOSTAT_PROCESSES: 'auto' }).processes).to.be.at.least(1);
@@ -53,7 +53,7 @@ describe('the configuration of serve', () => {
     );
   });
 
-  it('allows several workers on SQLite files, and says why it refuses other databases', () => {
+  it('allows several workers on SQLite files, and refuses other databases with the reason', () => {
     const most = Math.min(64, 4 * availableParallelism());
     expect(read({ workers: '2' })).to.include({ processes: 2, hasWorkers: true });
     expect(read({ workers: '1' })).to.include({ processes: 1, hasWorkers: false });
@@ -75,7 +75,7 @@ describe('the configuration of serve', () => {
     for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });
 
-  it("puts the administrator's kubeconfig beside the database; isOpenByDefault opens the server only on loopback without a token", () => {
+  it('puts admin.kubeconfig beside the SQLite file, or into data; isOpenByDefault has no effect with --auth, with a token or beyond loopback', () => {
     expect(read({ database: 'sqlite:/var/lib/h/x.db' }).adminKubeconfig).to.equal('/var/lib/h/admin.kubeconfig');
     expect(read({ database: 'memory:' }).adminKubeconfig).to.equal('data/admin.kubeconfig');
     const authOf = (flags: Readonly<Record<string, unknown>>): string =>
@@ -86,7 +86,7 @@ describe('the configuration of serve', () => {
     expect(authOf({ host: '0.0.0.0', insecure: true })).to.equal('required');
   });
 
-  it('takes a value from the flag, then the environment, then the file, then the default', async () => {
+  it('prefers a flag to the environment, the environment to the file, and the file to the default', async () => {
     const folder = await makeFolder({ 'c.yaml': 'port: 1\nhost: localhost\nlog-level: warn\nhints: true\n' });
     const environment = { HOMEOSTAT_PORT: '2', HOMEOSTAT_LOG_LEVEL: 'error' };
     const config = read({ port: '3', config: join(folder, 'c.yaml') }, environment);
@@ -151,7 +151,7 @@ describe('the configuration of serve', () => {
     expect(config).to.deep.include({ plugins: ['/a', '/b'], insecure: true, host: '0.0.0.0' });
   });
 
-  it('returns false for a switch that is off, and no value for a switch that is not set', () => {
+  it('returns false when --leader-elect is false, and no value when this option is not set', () => {
     expect(read({})).not.to.have.property('leaderElection');
     expect(read({ 'leader-elect': true }).leaderElection).to.equal(true);
     expect(read({ 'leader-elect': 'false' }).leaderElection).to.equal(false);
@@ -207,7 +207,7 @@ describe('the configuration of serve', () => {
     'database: mysql://host/db?user=me&password=secret@',
   ];
   for (const secret of secrets)
-    it(`refuses a file with a secret that others can read: ${secret}`, async () => {
+    it(`refuses a file with a secret that other users can read or write: ${secret}`, async () => {
       const folder = await makeFolder({ 'c.yaml': `${secret}\n`, 'plain.yaml': 'port: 1\n' });
       const config = join(folder, 'c.yaml');
       for (const mode of [0o644, 0o604, 0o602, 0o660]) {
@@ -279,7 +279,7 @@ describe('the configuration of serve', () => {
     expect(read({ auth: 'open' }).auth).to.equal('open');
   });
 
-  it('puts the folder of the TLS authority beside the SQLite file, unless an option names another folder', () => {
+  it('puts the folder of the TLS authority beside the SQLite file, or into data, unless an option names another folder', () => {
     const folderOf = (flags: object): unknown => read({ tls: true, ...flags }).tls;
     expect(folderOf({})).to.deep.equal({ directory: 'data/tls' });
     expect(folderOf({ database: 'sqlite:h.db' })).to.deep.equal({ directory: 'tls' });

@@ -84,7 +84,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('');
   });
 
-  it('shows only warnings and errors before the banner', () => {
+  it('shows only warnings and errors before the banner, unless the log is verbose', () => {
     const pretty = log();
     pretty.write(line({ level: 'info', msg: 'listening' }));
     pretty.write(line({ level: 'warn', msg: 'odd' }));
@@ -96,7 +96,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('12:34:56 info  listening\n');
   });
 
-  it('begins with a banner that has the version, the database without its password, the address and the access [spec experience-banner]', () => {
+  it('begins with a banner that has the database without its password, the addresses, the way to log in and a next command [spec experience-banner]', () => {
     const flags = { database: 'postgres://me:secret@db/x?password=secret', auth: 'open' };
     const banner = bannerOf('http://127.0.0.1:8700', readConfig({ flags, environment: {} }));
     expect(banner.split('\n')).to.have.length(6);

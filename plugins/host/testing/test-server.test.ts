@@ -43,7 +43,7 @@ describe('startTestServer', () => {
     await server.stop();
   });
 
-  it('runs a delayed key when the clock of the options reaches its time', async () => {
+  it('runs a delayed key when the clock in the options reaches the time of the key', async () => {
     const clock = new FakeClock();
     const runs: number[] = [];
     const server = await startTestServer({

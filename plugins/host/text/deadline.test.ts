@@ -16,7 +16,7 @@ describe('withDeadline', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('rejects with the error that the work throws, even when it throws synchronously', async () => {
+  it('rejects with the error of work that throws synchronously', async () => {
     const work = (): never => {
       throw new Error('no');
     };
