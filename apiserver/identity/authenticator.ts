@@ -41,7 +41,7 @@ export interface AuthenticatorParts {
 
 /**
  * Finds the user of each request. It tries the credentials in the order of Kubernetes: client certificate, bearer
- * token, session. If there is no client certificate, a request with an Authorization header that no authenticator
+ * token, session. Without a valid client certificate, a request with an Authorization header that no authenticator
  * accepts has no user, even if the request would have one without the header (of its session, or `fallback`).
  */
 export class Authenticator {

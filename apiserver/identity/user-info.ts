@@ -6,9 +6,9 @@ export interface UserInfo {
   readonly groups: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Returns false once the credential of the request has expired or was revoked. The watch or stream of the request
-   * then ends. It is called every two seconds, so it must be fast. Absent for credentials that do not expire. Reviews
-   * do not show it.
+   * Returns false once the credential of the request has expired or was revoked. Absent for credentials that do not
+   * expire. For an open watch or stream, it is called every two seconds, so it must be fast; once it returns false, the
+   * watch or stream ends. Reviews do not show this function.
    */
   readonly isValid?: () => boolean;
 }

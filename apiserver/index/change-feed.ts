@@ -98,7 +98,10 @@ export class ChangeFeed {
     this.#deliver();
   }
 
-  /** Appends a change, which must be later than all changes before it. Calls the subscribers before it returns. */
+  /**
+   * Appends a change, which must be later than all changes before it. Calls the subscribers before it returns, unless
+   * other changes are just being delivered: then the subscribers receive this change after those.
+   */
   append(change: FeedChange): void {
     if (change.revision <= this.#revision) {
       throw new RangeError(
@@ -173,9 +176,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Calls the listener for each later change, in order, while the change is appended. So a reader that calls `since`
-   * and then `subscribe` receives each change exactly once. If a listener throws, the error is reported, and the
-   * listener remains subscribed. Returns a function that unsubscribes.
+   * Calls the listener for each later change, in order. So a reader that calls `since` and then `subscribe` in the same
+   * turn receives each change exactly once. If a listener throws, the error is reported, and the listener remains
+   * subscribed. Returns a function that unsubscribes.
    */
   subscribe(listener: (change: FeedChange) => void): () => void {
     const subscriber = { listener, after: this.#revision };
@@ -184,8 +187,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Delivers queued changes. Returns false when a delivery is already running: a change that a listener causes is
-   * queued, so that all listeners receive the changes in the same order.
+   * Delivers at most `most` queued changes. Returns false when a delivery is already running: a change that a listener
+   * causes is queued, so that all listeners receive the changes in the same order.
    */
   #deliver(most = Number.POSITIVE_INFINITY): boolean {
     if (this.#isDelivering) return false;

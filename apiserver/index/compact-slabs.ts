@@ -25,10 +25,7 @@ export interface SlabUsers {
   readonly table: EntryTable;
   /** Returns the states that are not in the table, each once. */
   readonly formerStates: () => Iterable<Entry>;
-  /**
-   * Returns the entries outside the table: those of former states, and those of current states, whose records the table
-   * has as well.
-   */
+  /** Returns the entries of the change feed: former states, and current states, whose records are also in the table. */
   readonly states: () => Iterable<Entry>;
 }
 
@@ -121,8 +118,8 @@ function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): Sto
 const noBlock = new Block(0);
 
 /**
- * Returns the blocks with the smallest share of live bytes, until they have {@link movedShare} of all live bytes. Also
- * returns the number of live bytes and of garbage bytes in all other blocks.
+ * Returns the blocks with the smallest shares of live bytes, up to {@link fullShare}, until they have {@link
+ * movedShare} of all live bytes. Also returns the number of live bytes and of garbage bytes in all other blocks.
  */
 function sparsest(live: ReadonlyMap<Block, number>): {
   readonly sparse: ReadonlySet<Block>;

@@ -133,7 +133,10 @@ export class EntryTable {
   /** The number of the first row that was never used. */
   #end = 0;
   #size = 0;
-  /** The row that was removed last. Its position field has the number of the row that was removed before it. */
+  /**
+   * The free row that was removed last; -1 when no row is free. The position field of a free row has the number of the
+   * free row that was removed before it.
+   */
   #free = free;
   readonly #blocks: (Block | undefined)[] = [];
   readonly #rowsIn: number[] = [];

@@ -16,7 +16,7 @@ export function valueList(value: IndexValue = noValues): readonly string[] {
 /** One owner of an object, with the data that the server needs without parsing the object. */
 export interface KnownOwner {
   readonly uid: string;
-  /** True when an owner that is deleted in the foreground waits for this object. */
+  /** True when this owner, if it is deleted in the foreground, waits for the object. */
   readonly blocks: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Entry {
   readonly uid: string | undefined;
   /** The revision of the object's last change; its resourceVersion. */
   readonly revision: number;
-  /** The object as clients receive it. Each read creates a Buffer, which remains valid. */
+  /** The object as clients receive it. Each access to this property may create a Buffer, which remains valid. */
   readonly bytes: Buffer;
   /** The length of {@link bytes}. */
   readonly size: number;

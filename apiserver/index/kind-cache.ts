@@ -165,8 +165,8 @@ export class KindCache {
   }
 
   /**
-   * Creates new content for this cache in steps, while the current content remains in use. The new content has the same
-   * indexes, built from `entries`.
+   * Creates new content for this cache from `entries`, in steps, while the current content remains in use. The new
+   * content has the parts of indexes that are built now, and the values of each index that is not built on demand.
    */
   *contentsOf(entries: Iterable<Entry>): Steps<CacheContents> {
     const broken = new Map<string, BrokenEntry>();

@@ -39,7 +39,7 @@ export class FlushCycle {
     this.#clock = clock;
   }
 
-  /** Flushes `target` in the next pass. A target adds itself once for each pass. */
+  /** Flushes `target` in the next pass. The caller must not add a target twice for the same pass. */
   add(target: Flushable): void {
     this.#dirty.push(target);
     if (!this.#scheduled) this.#schedule();

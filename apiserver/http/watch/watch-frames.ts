@@ -70,7 +70,7 @@ export interface Batch {
   readonly isCut: boolean;
 }
 
-/** The revision that a watcher has received, and the latest revision of its kind. */
+/** The revision up to which a watcher has received all changes, and the latest revision of its kind. */
 interface Range {
   readonly revision: number;
   readonly latest: number;

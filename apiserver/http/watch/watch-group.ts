@@ -24,8 +24,8 @@ interface GroupOwner {
 
 /**
  * Watchers that receive the same events. A change wakes the group once, and not each watcher. The group writes to its
- * watchers in a fixed order, again and again. It continues where it stopped, so a change during a pass first reaches the
- * watchers that have waited longest.
+ * watchers in rotation: each pass begins after the watcher to which the previous pass wrote last. So a change during a
+ * pass first reaches the watchers that have waited longest.
  */
 export class WatchGroup implements Flushable {
   readonly #owner: GroupOwner;

@@ -152,7 +152,7 @@ export class WatchHandler {
     for (const [stream, watched] of this.#streams) if (watched.storage === resource) stream.fail(gone);
   }
 
-  /** Ends all watches, with a bookmark if the client asked for bookmarks, and refuses new watches (503). */
+  /** Ends all watches like {@link WatchStream.end}, and refuses new watches (503). */
   close(): void {
     this.#isClosed = true;
     for (const stream of this.#streams.keys()) stream.end();
@@ -236,8 +236,9 @@ interface WatchStart {
   readonly markEnd: boolean;
   readonly revision: number;
   /**
-   * The revision that memory must reach before the watch starts. By default, it is the last one that any replica
-   * acknowledged.
+   * The Last-Event-ID or the resourceVersion of the request. A watch that begins with the current state waits until
+   * memory has reached this revision; if it is absent, until memory has all writes that any replica acknowledged before
+   * the request.
    */
   readonly resourceVersion: string | undefined;
 }

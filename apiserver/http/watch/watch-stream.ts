@@ -20,7 +20,7 @@ const fetchedAtOnce = 100;
 const batchBytes = 256 * 1024;
 
 /**
- * The number of changes that a watch reads in one pass, even if it sends none of them. To read them takes two
+ * The maximum number of changes that a watch reads in one pass, even if it sends none of them. To read them takes two
  * milliseconds.
  */
 const readPerPass = 2048;
@@ -171,8 +171,8 @@ export class WatchStream implements Flushable, GroupMember {
   }
 
   /**
-   * Ends the stream. If the client asked for bookmarks, the last event is a bookmark with the revision up to which the
-   * client has received all changes.
+   * Ends the stream. If the client asked for bookmarks and has received all initial objects, the last event is a
+   * bookmark with the revision up to which the client has received all changes.
    */
   end(): void {
     if (this.#ended) return;

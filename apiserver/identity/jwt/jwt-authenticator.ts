@@ -12,8 +12,9 @@ type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 export interface VerifiedToken {
   readonly expiresMs: number;
   /**
-   * Returns the token's user; undefined when the token is invalid for a reason other than its expiry. An undefined
-   * `audience` means this server.
+   * Returns the user of the token for an audience; undefined when the token is not valid for this audience, or no
+   * longer valid, for example because its account was deleted. The caller checks the expiry. An undefined `audience`
+   * means this server.
    */
   readonly userFor: (audience: string | undefined) => Found;
 }
@@ -32,8 +33,9 @@ const maxVerified = 10_000;
 const beginning = 'eyJ';
 
 /**
- * Accepts signed tokens (JWT) of known issuers. The signature of a token is verified once; the result is cached by the
- * token's digest until the token expires. Each use of the token checks that its user still exists.
+ * Accepts signed tokens (JWT) of known issuers. A verified token is cached by its digest until it expires, so that its
+ * signature is usually verified only once. At each use, the issuer can still refuse the token, for example because its
+ * account was deleted.
  */
 export class JwtAuthenticator implements TokenAuthenticator {
   readonly #clock: Clock;

@@ -70,7 +70,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Returns a key like {@link known}, but fetches the keys from the issuer if this key is not in memory. Never rejects.
+   * Returns a key like {@link known}. If this key is not in memory, fetches the keys from the issuer first, but at most
+   * every 10 s. Never rejects.
    */
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);
@@ -88,7 +89,7 @@ export class IssuerKeys {
     return this.known(kid);
   }
 
-  /** Returns the discovery document; undefined while it cannot be fetched. Never rejects. */
+  /** Returns the last discovery document that was fetched; undefined if none could be fetched yet. Never rejects. */
   async metadata(): Promise<IssuerMetadata | undefined> {
     if (this.#metadata === undefined) await this.#fetchUnlessTooSoon();
     return this.#metadata;
