@@ -16,7 +16,10 @@ const largeRoom = 4096;
 /** The share of garbage above which memory is compacted. */
 const garbageShare = 1 / 6;
 
-/** Memory that is filled from its start to its end, and never written twice. */
+/**
+ * A piece of memory, as bytes and as words of four bytes. {@link Slabs} fills its blocks from start to end, and never
+ * overwrites an object in them.
+ */
 export class Block {
   readonly bytes: Buffer;
   /** The memory of {@link bytes}, in words of four bytes. */

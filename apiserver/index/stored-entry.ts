@@ -7,7 +7,7 @@ import type { PropagationPolicy } from './propagation.ts';
 import type { Block } from './slabs.ts';
 
 /**
- * The positions of the words in the head of a record. A record has all data of an object that is in memory, except the
+ * The positions of the words in the head of a record. A record has all data that memory has about an object, except the
  * object's bytes, which are right before the record. It is written once, in words of four bytes, so that objects take
  * no space in the heap of JavaScript. Its parts are:
  *

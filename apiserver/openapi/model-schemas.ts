@@ -9,7 +9,7 @@ import { openApiSchema } from './open-api-schema.ts';
 
 const referencePrefix = '#/components/schemas/';
 
-/** Returns all schemas to which the documents of a model refer: its components, and its list. */
+/** Returns the schemas that a model has in documents: those of its components, and that of its list. */
 export function* modelSchemas(
   model: ModelDescriptor,
   names: ComponentNames,

@@ -94,7 +94,10 @@ export class People {
     return this.#sessions.begin({ user: person.name, uid: person.uid, password: id, address });
   }
 
-  /** Returns the user of a session; undefined when there is no such session, or it has ended. */
+  /**
+   * Returns the user of a session; undefined when there is no such session, or it has ended, or its user may no longer
+   * use it.
+   */
   ofSession(secret: string): UserInfo | undefined | Promise<UserInfo | undefined> {
     const user = this.#known(secret);
     if (user === undefined) return this.#ofLatestSession(secret);

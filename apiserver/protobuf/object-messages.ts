@@ -167,7 +167,7 @@ const messages: Readonly<Record<string, Message>> = {
   ...reviewMessages,
 };
 
-/** Returns the message of a kind; undefined for kinds that are not built in, which are sent only as JSON. */
+/** Returns the message of a kind; undefined for kinds that are not built in, which have no form in protobuf. */
 export function messageOf({
   group,
   version,

@@ -137,7 +137,9 @@ export class QuotaLedger {
     });
   }
 
-  /** Takes over a quota from another process. All creations that wait for the same quota share one takeover. */
+  /**
+   * Makes this process the one that counts for a quota. All creations that wait for the same quota share one takeover.
+   */
   #takeOver({ object }: ReadQuota): Promise<void> {
     const uid = object.metadata.uid ?? '';
     let takeOver = this.#takeOvers.get(uid);

@@ -33,10 +33,11 @@ const atOnce = 100;
 const maxProblems = 10;
 
 /**
- * Writes unchanged objects again, so that the store encrypts them with the current key, or stores them in plain text if
- * the configuration says so. Each object gets a new resourceVersion and a MODIFIED event; everything else stays the
- * same. An object that a client writes meanwhile is skipped, because the client's write uses the current configuration
- * as well. Yields the progress after each step. After a stop, the next call writes only the objects that remain.
+ * Writes objects again without changing them, so that the store encrypts them with the current key, or stores them in
+ * plain text if the configuration says so. Each object gets a new resourceVersion and a MODIFIED event; everything else
+ * stays the same. An object that a client writes meanwhile is skipped, because the client's write uses the current
+ * configuration as well. Yields the progress after each step. After a stop, the next call writes only the objects that
+ * remain.
  */
 export async function* rewriteObjects(parts: RewriteParts): AsyncGenerator<RewriteProgress, void, undefined> {
   let rewritten = 0;
