@@ -9,8 +9,8 @@ const minTokenLength = 16;
 const maxTokenLength = 1024;
 
 /**
- * Returns the problems of a token, which needs 16 to 1,024 printable ASCII characters and no space. Messages never contain
- * the token.
+ * Returns the problems of a token, which needs 16 to 1,024 printable ASCII characters and no space. Messages never
+ * contain the token.
  */
 export function checkToken(token: string): readonly string[] {
   const isFit = token.length >= minTokenLength && token.length <= maxTokenLength && /^[\x21-\x7e]+$/.test(token);

@@ -23,7 +23,6 @@ export interface SessionFinder {
   hasCredential(request: IncomingMessage): boolean;
 }
 
-/** The authenticators of a server, and the users of requests without a credential. */
 export interface AuthenticatorParts {
   /** The authenticator that is called before all others. If it is absent, client certificates are not accepted. */
   readonly certificates?: ConnectionAuthenticator | undefined;

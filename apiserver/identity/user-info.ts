@@ -6,9 +6,9 @@ export interface UserInfo {
   readonly groups: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Returns false once the credential of the request has expired or was revoked. Absent for credentials that do not
-   * expire. For an open watch or stream, it is called every two seconds, so it must be fast; once it returns false, the
-   * watch or stream ends. Reviews do not show this function.
+   * Returns false once the credential of the request has expired or was revoked. For an open watch or stream, it is
+   * called every two seconds, so it must be fast; once it returns false, the watch or stream ends. If it is absent, the
+   * request is authenticated again instead. Reviews do not show this function.
    */
   readonly isValid?: () => boolean;
 }

@@ -42,7 +42,6 @@ interface Subject {
   readonly write: ReviewedWrite;
 }
 
-/** A refusal of a write, with the policy and the binding that caused it. */
 interface Denial {
   readonly policy: string;
   readonly binding: string;

@@ -25,7 +25,10 @@ const batchBytes = 256 * 1024;
  */
 const readPerPass = 2048;
 
-/** The interval of heartbeats. Clients give up after 30 s without a byte. */
+/**
+ * The interval of heartbeats, by which clients notice a lost connection: by default, `createClient` reconnects after
+ * 120 s without a byte.
+ */
 const heartbeatMs = 20_000;
 
 /** The time that a client has to read the final event. */
@@ -171,8 +174,8 @@ export class WatchStream implements Flushable, GroupMember {
   }
 
   /**
-   * Ends the stream. If the client asked for bookmarks and has received all initial objects, the last event is a
-   * bookmark with the revision up to which the client has received all changes.
+   * Ends the stream. If the client asked for bookmarks, and all initial objects were sent, the last event is a bookmark
+   * with the revision up to which the client has received all changes.
    */
   end(): void {
     if (this.#ended) return;

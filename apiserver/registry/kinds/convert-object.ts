@@ -15,8 +15,8 @@ export type Convert = ((object: ApiObject) => unknown) | undefined;
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 /**
- * Converts an object to another version: calls the model's function, sets the defaults of the target's schema, and
- * removes unknown fields. Freezes `object`; the result shares no memory with it.
+ * Converts an object to another version: calls the model's function, if there is one, sets the defaults of the target's
+ * schema, and removes unknown fields. The function receives `object` frozen; the result shares no memory with it.
  * @throws PendingConversion when the result of a webhook has to be fetched first; ApiError InternalError, which names
  * the object, kind and versions, when the conversion fails in another way
  */

@@ -7,10 +7,10 @@ import type { Resource } from './resource.ts';
 const name = 'live';
 
 /**
- * The index by which namespaces and definitions hold claims, because other objects are created in them. A namespace or
- * definition claims its uid until it is marked for deletion; the commit that marks it releases the claim. From then on
- * every replica refuses creations that require the claim. So no new object can escape the controller that deletes the
- * objects of the namespace or definition.
+ * The index of the claims that namespaces and definitions hold, because objects are created in the namespace or with
+ * the defined kind. A namespace or definition claims its uid until it is marked for deletion; the commit that marks it
+ * releases the claim. From then on every replica refuses creations that require the claim. So no new object can escape
+ * the controller that deletes the objects of the namespace or definition.
  */
 export const liveIndex: IndexSpec = new IndexSpec({
   name,
@@ -36,7 +36,7 @@ export interface CreationRule {
  */
 const claims = new WeakMap<Entry, RequiredClaim>();
 
-/** Returns the claim of a namespace or definition that the creations in it require. */
+/** Returns the claim of a namespace or definition, which the creation of each of its objects requires. */
 export function liveClaim(resource: Resource, entry: Entry): RequiredClaim {
   const known = claims.get(entry);
   if (known !== undefined) return known;

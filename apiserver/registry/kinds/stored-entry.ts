@@ -82,7 +82,6 @@ export function hasUnconverted({ broken }: Pick<KindCache, 'broken'>): boolean {
   return [...broken.values()].some(({ isUnconverted }) => isUnconverted === true);
 }
 
-/** Puts an entry that was read from the store into the cache. */
 export function putEntry(cache: KindCache, entry: Entry): void {
   if (isBroken(entry)) cache.putBroken(entry);
   else cache.put(entry);

@@ -70,7 +70,7 @@ function* readSteps(text: Text, range: Range): DecodeSteps<unknown> {
   return text.freeze === undefined ? whole : Object.freeze(whole);
 }
 
-/** Parses a list in steps. Returns undefined if the text is not valid. */
+/** Parses a list in steps. Returns undefined, or throws SyntaxError, if the text is not valid. */
 function* listSteps(text: Text, range: Range): DecodeSteps<unknown[] | undefined> {
   const list: unknown[] = [];
   for (const part of partsOf(text, range)) {
@@ -91,7 +91,7 @@ function* listSteps(text: Text, range: Range): DecodeSteps<unknown[] | undefined
   return list;
 }
 
-/** Parses an object in steps. Returns undefined if the text is not valid. */
+/** Parses an object in steps. Returns undefined, or throws SyntaxError, if the text is not valid. */
 function* objectSteps(text: Text, range: Range): DecodeSteps<object | undefined> {
   const object = {};
   for (const part of partsOf(text, range)) {

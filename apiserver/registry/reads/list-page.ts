@@ -50,7 +50,7 @@ export class ListPage {
     };
   }
 
-  /** True when the items are the stored bytes; false when objects were converted for this list. */
+  /** True when no object had to be converted for this list, because the list is in the storage version. */
   get isStored(): boolean {
     return this.#parts.resource.view === undefined;
   }

@@ -23,7 +23,7 @@ import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, 
 import type { CreateRequest, ObjectDraft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
-  /** True: the write becomes the owner of fields that have other owners. False: such fields cause a 409. */
+  /** True: the write takes over the fields that other managers own. False: such fields cause a 409. */
   readonly force: boolean;
   /**
    * When this function is given, contested fields (those with other owners) keep their values, and cause no 409. It is

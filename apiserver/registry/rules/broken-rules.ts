@@ -12,7 +12,8 @@ const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Proposes the replacement (PUT) of a stored object that cannot be read. The sent object is checked like a creation.
  * The object gets the stored uid if that can still be read, otherwise the sent uid, so that its dependents stay.
- * Without either, it gets a new uid. `stored` has only the name and the revision.
+ * Without either, it gets a new uid. `stored` has no fields except the type, the name, the namespace, the revision, and
+ * the uid if that can be read.
  */
 export function* proposeReplacement(
   rules: Rules,

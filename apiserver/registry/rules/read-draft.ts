@@ -75,7 +75,6 @@ export function requireName(draft: { readonly metadata: { readonly name?: unknow
     throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);
 }
 
-/** Reads the parsed body of an object that must have a name. */
 export function readNamedDraft(rules: Rules, value: unknown, request: WriteRequest): ObjectDraft {
   const draft = readDraft(rules, value, request);
   requireName(draft, request);

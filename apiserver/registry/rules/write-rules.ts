@@ -237,7 +237,7 @@ export function* proposePatch(
 
 /**
  * Checks that version, resourceVersion and uid are those of the stored object, if the request has them. @throws
- * ApiError Conflict
+ * ApiError Conflict when one of them differs, BadRequest or Invalid for a resourceVersion that no object can have
  */
 export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, given: Partial<ObjectMeta>): void {
   const { name, uid, version, resourceVersion } = stored.metadata;
