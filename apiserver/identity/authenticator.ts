@@ -78,7 +78,8 @@ export class Authenticator {
   /** Asks first the authenticator that accepted this token last time, because it usually accepts the token again. */
   #ofKept({ token, by }: Kept): Found {
     const found = by.ofToken(token);
-    return found === undefined || found instanceof Promise ? this.#ofOwnToken(token) : found;
+    if (found instanceof Promise) return found.then((user) => user ?? this.#ofOwnToken(token));
+    return found ?? this.#ofOwnToken(token);
   }
 
   #withoutCredential(request: IncomingMessage): UserInfo | undefined {
