@@ -23,8 +23,8 @@ export interface AdmissionOwnerOptions {
 export interface OwnedAdmission {
   /**
    * Adds hooks for a kind.
-   * @throws TypeError for a value that is not an Admission; Error when the kind is not registered, belongs neither to the
-   * plugin nor to one of its dependencies, or the hooks have been removed.
+   * @throws TypeError for a value that is not an Admission, or whose timeout is out of range; Error when the kind is
+   * not registered, belongs neither to the plugin nor to one of its dependencies, or the hooks have been removed.
    */
   add(admission: Admission): void;
   /** Removes all hooks of the plugin; calls of hooks that are in progress fail (503). */
@@ -60,8 +60,9 @@ interface Mounted extends MountedHooks {
 }
 
 /**
- * Keeps the hooks of each kind in the order of their calls: the hooks of dependencies first, then by the name of the
- * plugin, then in the order in which the plugin added them.
+ * Keeps the hooks of each kind in the order of their calls. A plugin's hooks are called after the hooks of its
+ * dependencies. Plugins of equal rank are ordered by name, and the hooks of one plugin by the order in which the plugin
+ * added them.
  */
 export class AdmissionTable implements Admissions {
   /** True while no kind has hooks. Only this class changes it. */
@@ -135,7 +136,7 @@ export class AdmissionTable implements Admissions {
   }
 }
 
-/** Checks the types of values at run time, because a plugin may be plain JavaScript. */
+/** Checks the admission at run time, because a plugin may be plain JavaScript. */
 function checkAdmission(admission: Admission): Admission {
   const { model, hooks, timeoutMs } = (admission ?? {}) as Partial<Admission>;
   if (typeof model !== 'object' || typeof hooks !== 'object' || hooks === null)

@@ -56,7 +56,9 @@ export interface DeleteAdmission<T extends ApiObject = ApiObject> extends Admiss
  */
 export interface AdmissionHooks<T extends ApiObject = ApiObject> {
   onCreate?(call: CreateAdmission<T>): Draft<T> | T | void | Promise<Draft<T> | T | void>;
-  /** Called for every update, patch, apply and status write of an existing object, even when it changes nothing. */
+  /**
+   * Called for every update, patch and apply of an existing object or of its subresource, even when nothing changes.
+   */
   onUpdate?(call: UpdateAdmission<T>): Draft<T> | T | void | Promise<Draft<T> | T | void>;
   /**
    * Called for every request to delete an object. It is not called when the server deletes an object because an update

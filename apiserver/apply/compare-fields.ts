@@ -28,7 +28,7 @@ export function compareFields(before: Fields, after: Fields, type: FieldShape): 
   return found;
 }
 
-/** Collects the fields that differ at one level of two objects, and below this level. */
+/** Collects the fields that differ between two objects or two lists, at all levels. */
 export class Comparison implements FieldChanges {
   changed: FieldSet = leaf;
   removed: FieldSet = leaf;

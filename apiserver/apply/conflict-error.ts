@@ -4,7 +4,7 @@ import type { FieldConflict } from './apply-fields.ts';
 import { countMembers, membersOf } from './field-set.ts';
 import { formatFieldPath } from './path-element.ts';
 
-/** The maximum number of fields that a response names; the message counts all of them. */
+/** The maximum number of fields in conflict that a response names. The count in its message includes all of them. */
 const maxNamed = 100;
 
 /** The maximum number of characters of a path that a response shows. */

@@ -37,7 +37,7 @@ export function fieldsOfEntry(entry: ManagedFieldsEntry | undefined): FieldSet {
 }
 
 /**
- * Returns the entry of a manager. A manager that applies has one entry for all versions; a manager that updates has one
+ * Returns the entry of a manager for one subresource. All applies of a manager share one entry; its updates have one
  * entry for each version.
  */
 export function entryOf(entries: ManagedFields, by: Manager): ManagedFieldsEntry | undefined {
@@ -212,7 +212,9 @@ export function* capUpdates(entries: ManagedFields): Steps<ManagedFields> {
   return [...kept, ...merged].sort(compareEntries);
 }
 
-/** Merges entries of one version into one entry with the fields of all, and with the time of the last entry. */
+/**
+ * Merges entries of one version, the oldest first, into one entry with the fields of all and the time of the newest.
+ */
 function* mergeEntries(same: readonly ManagedFieldsEntry[]): Steps<ManagedFieldsEntry> {
   const last = inBounds(same.at(-1));
   if (same.length === 1) return last;
@@ -280,8 +282,8 @@ export function* trackUpdate(entries: ManagedFields, states: States, write: Trac
 
 /**
  * Returns the managed fields of an apply whose result was changed by hooks. The applier still owns all fields that it
- * applied, so that it can apply the same object again. The fields that hooks added are recorded in the applier's entry
- * for updates, so that its next apply does not remove them.
+ * applied, so that it can apply the same object again. Other fields that hooks added or changed are recorded in the
+ * applier's entry for updates, so that its next apply does not remove them.
  */
 export function* trackAdmitted(entries: ManagedFields, states: States, write: TrackedWrite): Steps<ManagedFields> {
   const { by, now } = write;

@@ -75,7 +75,9 @@ function tagOf({ size, mtimeMs, ctimeMs, ino }: Stats): string {
 
 const pathErrors: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES'];
 
-/** True for errors that a wrong path causes, such as a missing file; false for errors of the disk. */
+/**
+ * True for errors of a path: it is missing, malformed, or not accessible for the server. False for errors of the disk.
+ */
 export function isUnreachable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && pathErrors.includes(error.code);
 }

@@ -152,7 +152,8 @@ function statusJson({ code, reason, message }: AuditedResponse): string {
 }
 
 /**
- * A cache of the JSON of decisions. A rule returns the same object for all its decisions, so its JSON is written once.
+ * A cache of the JSON of decisions. All requests that one binding allows have the same decision object, so its JSON is
+ * written once.
  */
 const knownDecisions = new WeakMap<Decision, string>();
 

@@ -6,7 +6,7 @@ import type { LogFile } from './log-file.ts';
 /** The maximum time that an entry waits for further entries, so that they are written together. */
 const gatherMs = 50;
 
-/** When the waiting entries together reach this size, they are written immediately. */
+/** When the waiting entries together reach this size, they wait no longer for further entries. */
 const enoughBytes = 256 * 1024;
 
 /** The maximum total size of the entries that wait for the disk. Further entries are lost. */
@@ -53,7 +53,10 @@ export class AuditLog {
       .of();
   }
 
-  /** Opens the file, and deletes rotated files that are too old or too many. Rejects when the file cannot be opened. */
+  /**
+   * Opens the file, and deletes rotated files that are too old or too many. Rejects when the file cannot be opened, or
+   * a rotated file cannot be deleted.
+   */
   async open(): Promise<void> {
     await this.#parts.file.open();
     await this.#parts.file.prune(this.#parts.clock.now());

@@ -20,8 +20,8 @@ export interface AuditedResources {
 }
 
 /**
- * A rule of audit.k8s.io/v1. An empty list of conditions matches every request. A rule with `resources` or `namespaces`
- * matches only requests for resources, and a rule with `nonResourceURLs` matches only other requests.
+ * A rule of audit.k8s.io/v1. An empty list sets no condition. A rule with `resources` or `namespaces` matches only
+ * requests for resources, and a rule with `nonResourceURLs` matches only other requests.
  */
 export interface AuditRule {
   readonly level: AuditLevel;
@@ -89,8 +89,8 @@ export class AuditRules {
   }
 
   /**
-   * Returns the decision of the first rule that matches. `user` is undefined for a request whose credential was
-   * refused.
+   * Returns the decision of the first rule that matches; level `None` when no rule matches. `user` is undefined for a
+   * request whose credential was refused.
    */
   decide(user: UserInfo | undefined, attributes: Attributes): AuditDecision {
     for (const { rule, decision } of this.#rules) if (matches(rule, user, attributes)) return decision;

@@ -160,7 +160,7 @@ function timeIn(text: string): number {
   return day === undefined ? Number.NaN : Date.parse(`${day}${hours}:${minutes}:${seconds}Z`);
 }
 
-/** Returns the time of the first entry in a file; undefined when the file does not begin with an entry. */
+/** Returns the time of the first entry in a file; undefined when its first 16 KiB contain no time. */
 async function firstTimeOf(path: string): Promise<number | undefined> {
   const handle = await open(path, 'r');
   try {

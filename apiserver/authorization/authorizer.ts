@@ -5,7 +5,8 @@ import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 export interface Decision {
   readonly allowed: boolean;
   /**
-   * A text that names the rule that allows the request, for reviews and audit entries. Empty when no rule allows it.
+   * A text that names the binding and the role that allow the request, for reviews and audit entries. Empty for a
+   * request that is not allowed.
    */
   readonly reason: string;
 }

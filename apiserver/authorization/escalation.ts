@@ -15,7 +15,8 @@ const maxNamed = 100;
 
 /**
  * Returns the reason why a user may not grant these rules, in the words of Kubernetes: it lists the permissions that
- * the user does not have. undefined when the user has all permissions.
+ * the user does not have, or says that the rules have too many permissions. undefined when the user may grant the
+ * rules.
  */
 export function escalationOf(
   authorizer: RbacAuthorizer,

@@ -30,7 +30,7 @@ export function isMaster({ groups }: UserInfo): boolean {
 
 const refused: Decision = { allowed: false, reason: '' };
 
-/** Verbs of requests that name no object. A rule for certain names does not allow them. */
+/** Verbs that a rule for certain names never allows. */
 const verbsWithoutName: readonly string[] = ['create', 'deletecollection'];
 
 /**

@@ -29,7 +29,7 @@ export const maxLineBytes: number = 8 * 1024 * 1024;
 
 /**
  * The error for a text that is not an export, and for an export that was changed after it was written. The message
- * names the line.
+ * names the line, except for an empty file.
  */
 export class ExportFileError extends Error {
   override readonly name = 'ExportFileError';

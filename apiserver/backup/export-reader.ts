@@ -42,7 +42,10 @@ export class ExportReader {
     return objects;
   }
 
-  /** Returns the manifest and the summary, both checked against the content. Call it after the last piece. */
+  /**
+   * Returns the checked manifest and summary. Call it after the last piece. @throws ExportFileError for an incomplete
+   * export
+   */
   end(): ExportManifest & ExportSummary {
     if (this.#manifest === undefined && this.#line + this.#pieceBytes === 0) {
       throw new ExportFileError('the file is empty: an export has at least a first and a last line');

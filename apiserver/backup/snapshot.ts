@@ -56,7 +56,7 @@ export class Snapshot {
     yield this.#restored([]);
   }
 
-  /** Reads all changes that the page that was just read may already include. */
+  /** Reads the changes up to the current revision, because the page that was read last may already contain them. */
   async #follow(): Promise<void> {
     const target = await this.#store.currentRevision();
     while (this.#followed < target) {

@@ -19,8 +19,8 @@ import { namespaceStrategy } from './namespace-strategy.ts';
 import { secretKind, secretStrategy } from './secret-kind.ts';
 
 /**
- * The kinds that every server has. Kinds that also exist in Kubernetes have the same names there, because clients of
- * Kubernetes rely on these names.
+ * The kinds that every server has, except User, whose group contains the service domain. Kinds that also exist in
+ * Kubernetes have the same names there, because clients of Kubernetes rely on these names.
  */
 export const builtinKinds: readonly ModelDescriptor[] = [
   namespaceKind,
@@ -69,7 +69,7 @@ export async function openBuiltinKinds({
 }: {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
-  /** The domain of the server's own kinds, which are registered as well. */
+  /** The domain in the group of Users. */
   readonly serviceDomain: string;
 }): Promise<void> {
   const kinds = [...builtinKinds, userKind(serviceDomain)];

@@ -25,7 +25,10 @@ const units: ReadonlyMap<string, number> = new Map([
   ['Mi', 1024 ** 2],
 ]);
 
-/** Returns the value of an amount such as `5`, `"5"` or `"2k"`; undefined when it is not a whole number. */
+/**
+ * Returns the number for an amount such as `5`, `"5"` or `"2k"`. Returns undefined for an amount that is not a whole
+ * number, has more than 12 digits, or has a unit other than k, M, Ki and Mi.
+ */
 export function parseCount(amount: unknown): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,12})(k|M|Ki|Mi)?$/.exec(String(amount)) ?? [];
   return digits === undefined ? undefined : Number(digits) * (units.get(unit) ?? Number.NaN);

@@ -68,7 +68,7 @@ export function isUserKind({ group, kind, plural }: ModelDescriptor): boolean {
 
 /**
  * Returns the violation of a group that a User may not have. Groups with the prefix `system:` say how a user was
- * authenticated, so a User cannot list them.
+ * authenticated, so a User cannot list them, except `system:masters`.
  */
 function problemOfGroup(group: string, index: number): readonly { readonly field: string; readonly message: string }[] {
   if (!group.startsWith('system:') || group === mastersGroup) return [];

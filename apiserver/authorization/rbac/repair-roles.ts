@@ -35,8 +35,9 @@ export function newBinding({ name, roleRef, subjects }: DefaultBinding): NamedOb
 }
 
 /**
- * Returns a stored role, to which the missing rules, selectors, labels and annotations of the default role are added.
- * Additions of administrators remain. Returns undefined when nothing is missing, or the role must not be repaired.
+ * Returns a stored role to which the missing rules and selectors of the default role are added, and whose default
+ * labels and annotations are restored. All other content remains. Returns undefined when the role needs no repair, or
+ * must not be repaired.
  */
 export function repairedRole(stored: RoleObject, wanted: NewObject<RoleObject>): RoleObject | undefined {
   if (isLeftAlone(stored)) return undefined;
@@ -58,9 +59,9 @@ export function repairedRole(stored: RoleObject, wanted: NewObject<RoleObject>):
 }
 
 /**
- * Returns a stored binding, to which the missing subjects, labels and annotations of the default binding are added.
- * Returns `replace` for a binding of another role, which cannot be repaired. Returns undefined when nothing is missing,
- * or the binding must not be repaired.
+ * Returns a stored binding to which the missing subjects of the default binding are added, and whose default labels and
+ * annotations are restored. Returns `replace` for a binding of another role, which cannot be repaired. Returns
+ * undefined when the binding needs no repair, or must not be repaired.
  */
 export function repairedBinding(
   stored: BindingObject,

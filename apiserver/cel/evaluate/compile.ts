@@ -20,10 +20,7 @@ const readCost = 1;
 const listCost = 10;
 const mapCost = 30;
 
-/**
- * Compiles a checked expression to nested JavaScript functions, which is about as fast as an interpreter in JavaScript
- * can be.
- */
+/** Compiles a checked expression to nested JavaScript functions. */
 export class Compiler {
   readonly #checked: CheckedCel;
   readonly #constants: ReadonlyMap<string, CelValue>;

@@ -3,7 +3,7 @@ export type IpBytes = Uint8Array;
 
 /**
  * Parses an address. Returns undefined for an invalid text. As in Kubernetes, these are invalid: an address with a
- * zone, an IPv4 address in the form of IPv6, and an IPv4 address with leading zeros.
+ * zone, an IPv4-mapped IPv6 address, and an IPv4 address with leading zeros.
  */
 export function parseIp(text: string): IpBytes | undefined {
   if (text.length > 45) return undefined;
@@ -35,7 +35,10 @@ function parseIpv6(text: string): IpBytes | undefined {
   return isMapped ? undefined : Uint8Array.from(bytes);
 }
 
-/** Prints the canonical form of an address: in lower case, with `::` for the longest sequence of zeros. */
+/**
+ * Prints the canonical form of an address. IPv6 is in lower case, with `::` for the longest sequence of two or more
+ * groups that are zero.
+ */
 export function formatIp(bytes: IpBytes): string {
   if (bytes.length === 4) return bytes.join('.');
   const groups = Array.from({ length: 8 }, (_, index) => ((bytes[index * 2] ?? 0) << 8) | (bytes[index * 2 + 1] ?? 0));

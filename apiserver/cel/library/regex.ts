@@ -30,7 +30,7 @@ const stepsPerCost = 1.5;
  */
 const patterns = new LruCache<string, Pattern>({ maxEntries: 500 });
 
-/** Returns the functions for regular expressions. Their time is linear in the length of the text (RE2). */
+/** Returns the functions for regular expressions. The time of one search is linear in the length of the text (RE2). */
 export function regexOverloads(): readonly Overload[] {
   return [
     ...['string::matches(string) bool', 'matches(string, string) bool'].map((signature) =>

@@ -32,7 +32,7 @@ const spans: Readonly<Record<string, bigint>> = {
   getMilliseconds: 1_000_000n,
 };
 
-/** The cost to look up a named time zone, which takes 60 µs. */
+/** The cost of a call with a time zone. To look up a named zone takes 60 µs. */
 const zoneCost = 2000;
 
 /** Returns the functions for the parts of timestamps and durations. */

@@ -21,7 +21,10 @@ const durationForm = /^[+-]?(?:0|(?:(?:\d{1,19}(?:\.\d{0,19})?|\.\d{1,19})(?:ns|
 const durationPart = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g;
 const momentForm = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/i;
 
-/** Reads a duration such as `1h30m`; undefined when the text is not a duration. */
+/**
+ * Returns the nanoseconds of a duration such as `1h30m`; undefined when the text is not a duration, or the nanoseconds
+ * do not fit into 64 bits.
+ */
 export function parseDuration(text: string): bigint | undefined {
   if (text.length > 256 || !durationForm.test(text)) return undefined;
   let nanos = 0n;
@@ -34,7 +37,10 @@ export function parseDuration(text: string): bigint | undefined {
   return BigInt.asIntN(64, signed) === signed ? signed : undefined;
 }
 
-/** Reads a time of RFC 3339; undefined when the text is not such a time. */
+/**
+ * Returns the nanoseconds since 1970 of a time of RFC 3339; undefined for another text, or a time that CEL does not
+ * support.
+ */
 export function parseTimestamp(text: string): bigint | undefined {
   const match = text.length > 64 ? null : momentForm.exec(text);
   if (match === null) return undefined;
