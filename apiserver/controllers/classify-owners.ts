@@ -7,7 +7,7 @@ export type Owners =
       readonly kind: 'known';
       /** Owners that exist and do not wait for their dependents. */
       readonly solid: readonly OwnerReference[];
-      /** Owners that do not exist: the namespace has no object of that name, or one with another UID. */
+      /** Owners that do not exist: there is no object of that kind and name, or it has another UID. */
       readonly dangling: readonly OwnerReference[];
       /** Owners that are deleted in the foreground, and wait for this object. */
       readonly waiting: readonly OwnerReference[];

@@ -42,8 +42,8 @@ export class UnservedDependents {
   }
 
   /**
-   * Resolves with true when some object has a matching reference. One search serves all calls that are made before it
-   * begins.
+   * Resolves with true when some object of a kind that is not served has a matching reference. One search serves all
+   * calls that are made before it begins.
    */
   async some(isDependent: IsDependent): Promise<boolean> {
     this.#asked.add(isDependent);

@@ -34,7 +34,10 @@ function approvalOf({ metadata }: CustomResourceDefinition): string {
   return metadata.annotations?.[approvalAnnotation] ?? '';
 }
 
-/** Checks that a definition in a group of Kubernetes has the approval annotation, with a URL or a reason. */
+/**
+ * Checks that a definition in a group of Kubernetes has the approval annotation, with a URL or a reason that begins
+ * with `unapproved`.
+ */
 function checkApproval(definition: CustomResourceDefinition): readonly FieldViolation[] {
   const violations = new DefinitionViolations();
   const approval = approvalOf(definition);

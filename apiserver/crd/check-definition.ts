@@ -20,9 +20,9 @@ import { DefinitionViolations } from './definition-violations.ts';
 const maxVersions = 64;
 
 /**
- * Returns the violations of Kubernetes' rules for definitions, except the rules for the name. CEL rules are checked
- * only if there is no other violation. Also returns a violation for each part whose evaluation would cost too much.
- * Yields the work done, in units of about 5 µs.
+ * Returns the violations of Kubernetes' rules for definitions, except the rules for the name and for the approval
+ * annotation. CEL rules are checked only if there is no other violation. Also returns a violation for each part whose
+ * evaluation would cost too much. Yields the work done, in units of about 5 µs.
  */
 export function* checkDefinition(definition: CustomResourceDefinition): MeasuredWork<readonly FieldViolation[]> {
   const violations = new DefinitionViolations();

@@ -6,9 +6,7 @@ import type { Clock, Timer } from '@homeostat/controller-runtime/api';
  */
 const sharedMs = 10_000;
 
-/**
- * Determines whether several identities currently send requests. It sets no timers while only one identity sends them.
- */
+/** Determines whether several identities currently send requests. It needs no timer. */
 export class Contention {
   readonly #clock: Clock;
   #last: string | undefined;
@@ -95,7 +93,7 @@ const maxIdleFlows = 256;
 /**
  * Shares seats among identities. A free seat goes to the waiting identity with the fewest seats, and among equals to
  * the one that has waited longest. The requests of one identity keep their order. So a client that sends more than its
- * share waits only for its own requests.
+ * share delays only its own requests.
  */
 export class PriorityLevel {
   readonly name: string;
@@ -130,9 +128,9 @@ export class PriorityLevel {
 
   /**
    * Takes seats for a request, immediately or after a wait. Call {@link leave} with the flow and the same cost when the
-   * request has ended. Throws ApiError TooManyRequests when too many requests of the identity wait. Rejects with it
-   * when the request is removed from the queue: after the maximum wait, when its client has disconnected, or when too
-   * many requests wait in all.
+   * request has ended. Throws ApiError TooManyRequests when too many requests of the identity wait. Rejects with the
+   * same error when the request is removed from the queue: after the maximum wait, when its client has disconnected, or
+   * when too many requests wait in all.
    */
   enter(identity: string, cost: number, reader: WaitingClient): Flow | Promise<Flow> {
     let flow = this.#flows.get(identity);
