@@ -154,8 +154,8 @@ function absenceOf(path: string, { refusalOf }: AppParts): ApiError {
 }
 
 /**
- * True for requests that must name a namespace. Only lists and watches of a Namespaced kind may be about all
- * namespaces.
+ * True for requests that must name a namespace. Only lists, watches and deletions of a collection of a Namespaced kind
+ * may be about all namespaces.
  */
 function needsNamespace(context: Context, name: string | undefined): boolean {
   return name !== undefined || context.method === 'POST';

@@ -6,7 +6,8 @@ import { shortPath } from './request/refusal-log.ts';
 
 /**
  * Converts an error to a response with a Status (or in the format of RFC 9457). An error that is not an ApiError is a
- * bug: it is logged with the request's id, and the response does not show its text.
+ * bug, unless the process has no file descriptors left (503). A bug is logged with the request's id, and the response
+ * does not show its text.
  */
 export function answerError(context: Context, error: unknown, logger: Logger): void {
   try {

@@ -34,8 +34,8 @@ export interface RequestPermissionsParts {
 
 /**
  * Decides what requests may do. When the permission of an open request is withdrawn, the request is ended as soon as
- * this server learns of the change. When the credential of an open request becomes invalid, the request is ended at
- * most {@link checkMs} later.
+ * this server learns of the change. The credentials of open requests are checked every {@link checkMs}, and a request
+ * with an invalid credential is ended.
  */
 export class RequestPermissions {
   readonly #parts: RequestPermissionsParts;
@@ -133,7 +133,7 @@ export class RequestPermissions {
   }
 
   /**
-   * Decides about all open requests again, a few in each turn of the event loop. If a permission changes in the
+   * Decides about all open requests again, some hundreds in each turn of the event loop. If a permission changes in the
    * meantime, it then decides about all open requests once more.
    */
   async #checkAll(): Promise<void> {

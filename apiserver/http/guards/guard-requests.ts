@@ -148,8 +148,9 @@ function pathAttributes({ method }: Context, path: string): Attributes {
 }
 
 /**
- * Adds the name that a field selector requires. For a request for a Namespace, adds its name also as the namespace, as
- * in Kubernetes.
+ * Returns the attributes on which the permission depends: with the name that a field selector requires; for a request
+ * for a Namespace, with its name also as the namespace, as in Kubernetes; and without a subresource that only describes
+ * the object.
  */
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
   const { verb, resource, namespace, name } = asked;

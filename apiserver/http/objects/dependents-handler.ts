@@ -12,7 +12,7 @@ import { sendJson } from '../response/responses.ts';
 
 /** Finds the objects of served kinds by their owners. */
 export interface KnownDependents {
-  /** False while a starting server still reads the objects of large kinds. */
+  /** False while the objects of a large kind are still being added to the graph of owners, or removed from it. */
   areComplete(): boolean;
   /** Returns the resources and keys of the objects that have an owner reference with this uid. */
   of(uid: string): Iterable<{ readonly resource: Resource; readonly key: string }>;
