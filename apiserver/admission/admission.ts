@@ -48,11 +48,12 @@ export interface DeleteAdmission<T extends ApiObject = ApiObject> extends Admiss
 
 /**
  * Hooks with which a plugin changes or refuses writes of a kind. `onCreate` and `onUpdate` may change the object in
- * place or return another one. In metadata, they may change only labels, annotations, finalizers and owner references;
- * the server restores the rest. Defaults, pruning, the schema and the model's `validate` run afterwards. A hook refuses
- * a write by throwing `invalid(…)` (422), or an ApiError BadRequest, Forbidden, Invalid, ServiceUnavailable or
- * TooManyRequests. Any other error is a bug of the hook: the client receives a 500, the log names the plugin, and
- * nothing is stored. A hook may be called more than once for one write.
+ * place or return another one. In metadata, they may change only labels, annotations, finalizers and owner references.
+ * A hook that changes apiVersion, kind, name, namespace or uid has a bug; the server restores all other metadata.
+ * Defaults, pruning, the schema and the model's `validate` run afterwards. A hook refuses a write by throwing
+ * `invalid(…)` (422), or an ApiError BadRequest, Forbidden, Invalid, ServiceUnavailable or TooManyRequests. Any other
+ * error is a bug of the hook: the client receives a 500, the log names the plugin, and nothing is stored. A hook may be
+ * called more than once for one write.
  */
 export interface AdmissionHooks<T extends ApiObject = ApiObject> {
   onCreate?(call: CreateAdmission<T>): Draft<T> | T | void | Promise<Draft<T> | T | void>;

@@ -36,7 +36,10 @@ const refusals: ReadonlySet<StatusReason> = new Set<StatusReason>([
   'TooManyRequests',
 ]);
 
-/** The error for a hook that throws an error other than a refusal, or returns a value that is not an object. */
+/**
+ * The error for a bug of a hook: it throws an error other than a refusal, its result is not an object, or it changes
+ * apiVersion, kind, name, namespace or uid.
+ */
 export class HookFailure extends Error {
   override readonly name = 'HookFailure';
   readonly plugin: string;

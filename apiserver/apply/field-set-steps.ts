@@ -8,7 +8,7 @@ import type { FieldSet } from './field-set.ts';
 /** The number of nodes of a set that an operation visits in one step, which takes a millisecond or two. */
 const nodesPerStep = 4_000;
 
-/** Returns the members of `a` that are not in `b`; `a` itself when `b` has none of its members. */
+/** Returns the members of `a` that are not in `b`; `a` itself when no member of `a` is in `b`. */
 export function* differenceSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
   let rest = a;
   for (const part of partsOf(b)) {

@@ -64,7 +64,7 @@ function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
   return isMember(b) ? memberOf(below) : below;
 }
 
-/** Returns the members of `a` that are not in `b`; `a` itself when `b` has none of its members. */
+/** Returns the members of `a` that are not in `b`; `a` itself when no member of `a` is in `b`. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   let changed: Map<string, FieldSet | undefined> | undefined;
   for (const element in b) {

@@ -52,7 +52,10 @@ export interface AuditMoment {
 const maxAgentLength = 256;
 const maxMessageLength = 1024;
 
-/** A cache of the JSON of users. There are few users, and each is the same JavaScript object at every request. */
+/**
+ * A cache of the JSON of users. There are few users, and most are the same JavaScript object at each request of a
+ * connection.
+ */
 const knownSenders = new WeakMap<UserInfo, Sender>();
 
 /** The JSON of a user in entries, and the address and user agent of its last request. */

@@ -52,7 +52,8 @@ export class CompiledRule {
   }
 
   /**
-   * True when the rule names the resource, or `anyParent`, the form that names the same subresource of all resources.
+   * True when the rule lists the resource, or `anyParent` (an asterisk and the subresource), which stands for this
+   * subresource of every resource.
    */
   hasResource(resource: string, anyParent: string | undefined): boolean {
     return this.#resources.has(resource) || (anyParent !== undefined && this.#resources.has(anyParent));

@@ -43,7 +43,6 @@ export const configMapKind: ModelDescriptor = defineModel({
   validate: (next, previous) => configMapViolations(next, previous),
 });
 
-/** The rules of ConfigMaps, in addition to the rules of all kinds. */
 export const configMapStrategy: KindStrategy = completing((object: DataObject) => {
   const fields: { -readonly [Field in keyof DataObject]: DataObject[Field] } = { ...object };
   for (const field of ['data', 'binaryData'] as const) {

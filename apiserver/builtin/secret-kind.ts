@@ -101,7 +101,7 @@ function secretViolations(next: Secret, previous: Secret | undefined): readonly 
     ...typeViolations(next),
     ...(previous === undefined || previous.type === next.type ? [] : [typeChanged(next)]),
     ...immutableViolations(next, previous, ['data']),
-    // The server has moved stringData into data before the hooks ran, so only a hook of a plugin can have set it here.
+    // The server has moved stringData into data before, so only a hook of a plugin or a webhook can have set it here.
     ...(next.stringData === undefined ? [] : [hookedText]),
   ];
 }

@@ -85,8 +85,8 @@ export class OwnerGraph {
   }
 
   /**
-   * True when the object with this UID still has dependents that must lose their reference to it, or be deleted, before
-   * it is removed.
+   * True when the object with this UID still has dependents that must be deleted, or lose their reference to the
+   * object, before the object is removed. Dependents that stay with their owner do not count.
    */
   #hasReleasable(uid: string): boolean {
     for (const { resource } of this.dependentsOf(uid)) if (!staysWithOwner(resource.model)) return true;
@@ -130,8 +130,8 @@ export class OwnerGraph {
 }
 
 /**
- * True when an owner may own a dependent. An object in a namespace cannot own an object outside namespaces, so neither
- * is deleted or kept because of the other.
+ * True when an owner may own a dependent: an object in a namespace cannot own an object outside namespaces. A reference
+ * to such an owner neither deletes the dependent nor delays the deletion of the owner.
  */
 function mayOwn(owner: Node, dependent: Node): boolean {
   return owner.resource.model.scope !== 'Namespaced' || dependent.resource.model.scope === 'Namespaced';

@@ -280,8 +280,8 @@ function isIntOrString(branches: DefinitionSchema['anyOf']): boolean {
 }
 
 /**
- * True for a schema that may contain {@link isIntOrString} branches: one outside of branches, or the first branch of an
- * allOf that is itself outside of branches.
+ * True for a schema that may contain {@link isIntOrString} branches: a schema that is not in a branch, or the first
+ * branch of an allOf that is not in a branch itself.
  */
 function mayHaveTypes({ level, isFirstOfAll = false }: Place): boolean {
   return level !== 'branch' || isFirstOfAll;

@@ -28,7 +28,7 @@ const maxProperties = 5000;
 const maxBranches = 2000;
 
 /**
- * The maximum number of states of one pattern. A pattern of this size takes 20 ms to compile. The longest repetition
+ * The maximum number of states of one pattern. A pattern of this size takes 25 ms to compile. The longest repetition
  * that RE2 allows, `.{1,1000}`, has 2,000 states.
  */
 const maxPatternStates = 5000;

@@ -32,7 +32,6 @@ export function listAt(args: Args, index: number): CelList {
   throw noSuchOverload();
 }
 
-/** Returns the argument at an index, which is an object of the class. */
 export function objectAt<T extends CelObject>(
   type: abstract new (...given: never[]) => T,
   args: Args,

@@ -145,8 +145,8 @@ function isIn(value: CelValue, list: CelList, meter: Parameters<CelFunction>[1])
 }
 
 /**
- * The concatenation of two lists. Its items have the same identity (position, value or keys) as those of the first
- * list.
+ * The concatenation of two lists. Its items are identified as the items of the first list are: by position, value or
+ * keys.
  */
 class JoinedList extends ArrayList {
   override readonly identity: ListIdentity;

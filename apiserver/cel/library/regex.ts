@@ -15,7 +15,7 @@ interface Pattern {
   readonly states: number;
 }
 
-/** The maximum number of states of one pattern. To compile that many takes 20 ms. */
+/** The maximum number of states of one pattern. To compile that many takes 25 ms. */
 const maxStates = 5000;
 
 /** The cost to compile one state, which takes 5 µs. */

@@ -23,8 +23,9 @@ const streamBytes = 4 * pieceBytes;
 const gzipOptions = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 } as const;
 
 /**
- * Counts the memory of large responses, compresses them for clients that accept gzip, and sends them in pieces at the
- * client's pace. Streams (watches, endpoints, exports, assets) write their own responses and are not affected.
+ * Counts the memory of large responses. Compresses reads of at least 128 KiB for clients that accept gzip, and sends
+ * responses of more than 1 MiB in pieces, at the client's pace. Streams (watches, endpoints, exports, assets) are not
+ * affected.
  */
 export async function sendLargeAnswer(context: Context, memory: AnswerMemory): Promise<void> {
   if (sizeOf(context.body) >= leastCounted) await sendLarge(context, memory);
