@@ -87,7 +87,9 @@ interface ChangingWrite {
   readonly changesIn?: ChangesIn | undefined;
 }
 
-/** The changes of a write, as each version of the kind names them. They are computed once for each version. */
+/**
+ * The changes of a write, with the field names of each version of the kind. They are computed once for each version.
+ */
 export class WriteChanges {
   readonly by: Manager;
   readonly isLong: boolean;

@@ -29,8 +29,8 @@ interface ReadFields {
 }
 
 /**
- * Converts the managed fields that a client sends to the form in which they are stored, and lists the causes of wrong
- * entries. @throws ApiError RequestEntityTooLarge for more than 10,000 entries
+ * Converts the managed fields that a client sends to the form in which they are stored, and returns a cause for each
+ * mistake in them. @throws ApiError RequestEntityTooLarge for more than 10,000 entries
  */
 export function* readManagedFields(sent: readonly unknown[], formatTime: (ms: number) => string): Steps<ReadFields> {
   checkItems(sent);

@@ -160,10 +160,7 @@ function statusJson({ code, reason, message }: AuditedResponse): string {
  */
 const knownDecisions = new WeakMap<Decision, string>();
 
-/**
- * Returns the JSON of the request's annotations, followed by the annotations of the server. They have no name in
- * common.
- */
+/** Returns the JSON of the request's annotations, followed by the annotations of the server. No name occurs in both. */
 function annotationsJson({ decision, annotations, stage, latencyMs }: AuditMoment): string {
   let json = annotations === undefined ? '' : JSON.stringify(annotations).slice(1, -1);
   if (decision !== undefined) json += `${json === '' ? '' : ','}${decisionJson(decision)}`;

@@ -22,7 +22,7 @@ interface Holding {
   grants: Grants | undefined;
 }
 
-/** The {@link Holding} of one user or group in each namespace; the empty text is the key for the whole cluster. */
+/** The {@link Holding} of one user or group in each namespace; the empty string is the key for the whole cluster. */
 type Holdings = Map<string, Holding>;
 
 /** The places of one binding in the other maps of {@link BindingTable}. */

@@ -41,9 +41,9 @@ interface Lease extends ApiObject {
 }
 
 /**
- * The unique index of terms. A lease with a holder claims its term: its uid and the number of transitions. The claim is
- * removed by any commit that gives the lease to another holder, and by any that releases or deletes the lease. Commits
- * of the former leader require the claim, so they are refused from then on.
+ * The unique index of terms. A lease with a holder claims its term, which consists of the lease's uid and its number of
+ * transitions. The claim is removed by any commit that gives the lease to another holder, and by any that releases or
+ * deletes the lease. Commits of the former leader require the claim, so they are refused from then on.
  */
 const termOfLease = new IndexSpec<Lease>({
   name: termIndex,

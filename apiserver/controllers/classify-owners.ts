@@ -9,7 +9,7 @@ export type Owners =
       readonly solid: readonly OwnerReference[];
       /** Owners that do not exist: there is no object of that kind and name, or it has another UID. */
       readonly dangling: readonly OwnerReference[];
-      /** Owners that are deleted in the foreground, and wait for this object. */
+      /** Owners that are being deleted in the foreground, and wait for this object. */
       readonly waiting: readonly OwnerReference[];
     }
   /** The kind of `owner` is not served, so it is unknown whether the owner exists. */

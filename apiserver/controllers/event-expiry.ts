@@ -121,8 +121,8 @@ export class EventExpiry {
   }
 
   /**
-   * Deletes expired events, and returns the number of attempted deletions. It checks only events that were created more
-   * than the time to live ago, since an event never occurs before its creation.
+   * Deletes expired events, and returns the number of attempted deletions. It checks only events that were created at
+   * least `eventTtlMs` ago, since an event never occurs before its creation.
    */
   async #deleteExpired(resource: Resource, most: number): Promise<number> {
     const index = resource.cache.index('metadata.creationTimestamp');

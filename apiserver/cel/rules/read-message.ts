@@ -4,8 +4,8 @@ import type { CelValue } from '../values/cel-value.ts';
 const maxLength = 5 * 1024;
 
 /**
- * Returns the message that an expression returned. Returns undefined when it cannot be shown; the rule's own message is
- * then shown.
+ * Returns the message that an expression returned. Returns undefined when the message cannot be shown; the rule's own
+ * message, or its expression, is then shown.
  */
 export function readMessage(value: CelValue): string | undefined {
   if (typeof value !== 'string') return undefined;

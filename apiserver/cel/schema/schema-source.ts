@@ -5,7 +5,7 @@ export type Components = Readonly<Record<string, JsonSchema>>;
 
 const text: JsonSchema = { type: 'string' };
 
-/** The fields of every object that rules can read, in addition to the declared fields. */
+/** The fields that rules can read in every object, in addition to the declared fields. */
 const resourceFields: Readonly<Record<string, JsonSchema>> = {
   apiVersion: text,
   kind: text,

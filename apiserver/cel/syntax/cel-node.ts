@@ -82,8 +82,8 @@ interface Loop {
 }
 
 /**
- * Gives a name to a value within a body. The macro `optMap` uses it for the value of an optional, and `sortBy` for its
- * list.
+ * Gives a name to a value within a body. The macros `optMap` and `optFlatMap` use it for the value of an optional, and
+ * `sortBy` for its list.
  */
 export interface BindNode extends At {
   readonly kind: 'bind';

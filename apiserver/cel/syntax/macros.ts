@@ -18,7 +18,10 @@ function expandHas({ args, at }: CallNode): CelNode {
   throw new CelSyntaxError(operand?.at ?? at, 'invalid argument to has() macro');
 }
 
-/** Expands `o.optMap(v, e)` to `o.hasValue() ? optional.of(e with v = o.value()) : optional.none()`. */
+/**
+ * Expands `o.optMap(v, e)` to `o.hasValue() ? optional.of(e with v = o.value()) : optional.none()`. For `optFlatMap`,
+ * the result is the same without `optional.of`.
+ */
 function expandOptional({ target, name, args, at }: CallNode): CelNode {
   const [variable, body] = args;
   if (target === undefined || body === undefined) throw new CelSyntaxError(at, `${name}() takes two arguments`);
