@@ -14,7 +14,7 @@ export const maxManagerBytes = 128;
 /** The maximum number of characters of a subresource's name, as in Kubernetes, and of an apiVersion. */
 const maxTextLength = 256;
 
-/** The server stops to check entries once it has found this many causes. A person would not read more. */
+/** The server stops checking entries once it has found this many causes. A person would not read more. */
 const maxCauses = 100;
 
 /** Matches printable ASCII, of which the names of managers consist. */
