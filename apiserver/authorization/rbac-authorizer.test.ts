@@ -51,6 +51,18 @@ describe('an RBAC decision', () => {
     expect(authorizer.decide(ann, { ...asked, name: undefined }).allowed).to.equal(false);
   });
 
+  it('allows a rule with `resourceNames` to grant the creation of a subresource, but not of an object', () => {
+    const authorizer = authorizerWith({
+      verbs: ['create'],
+      resources: ['serviceaccounts', 'serviceaccounts/token'],
+      resourceNames: ['one'],
+    });
+    const created = { ...asked, verb: 'create', resource: 'serviceaccounts' };
+    expect(authorizer.decide(ann, { ...created, subresource: 'token' }).allowed).to.equal(true);
+    expect(authorizer.decide(ann, { ...created, subresource: 'token', name: 'two' }).allowed).to.equal(false);
+    expect(authorizer.decide(ann, created).allowed).to.equal(false);
+  });
+
   it('is not reused for a user with the same name and other groups', () => {
     const authorizer = authorizerWith({});
     const subjects = [{ kind: 'Group', apiGroup, name: 'staff' }];

@@ -30,7 +30,7 @@ export function isMaster({ groups }: UserInfo): boolean {
 
 const refused: Decision = { allowed: false, reason: '' };
 
-/** Verbs that a rule for certain names never allows. */
+/** Verbs that a rule for certain names never allows, except that `create` on a subresource has the object's name. */
 const verbsWithoutName: readonly string[] = ['create', 'deletecollection'];
 
 /**
@@ -139,7 +139,7 @@ export class RbacAuthorizer implements Authorizer {
       verb,
       group,
       resource: subresource === undefined ? plural : `${plural}/${subresource}`,
-      name: verbsWithoutName.includes(verb) ? undefined : attributes.name,
+      name: subresource === undefined && verbsWithoutName.includes(verb) ? undefined : attributes.name,
     };
     const decision = this.#bindings.first(user, namespace, (grants) => grants.ofResource(question));
     if (decision === undefined) return refused;
