@@ -3,7 +3,7 @@ import { defineModel } from 'homeostat';
 const text = { type: 'string', maxLength: 200 } as const;
 const siteName = { type: 'string', maxLength: 253 } as const;
 /**
- * The name of a part of a site. The name has no dots, because a dot separates it from the site's name (see
+ * The name of a page or redirect of a site. It has no dots, because a dot separates it from the site's name (see
  * {@link ofSite}).
  */
 const slug = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } as const;
@@ -59,8 +59,8 @@ export const Site = defineModel({
 });
 
 /**
- * Allows dots in names. The object `blog.about` belongs to the site `blog`, because the part after the last dot is the
- * name of the part.
+ * Allows dots in names. The object `blog.about` belongs to the site `blog`: the text after the last dot is the name of
+ * the page or redirect.
  */
 const ofSite = { nameFormat: 'subdomain', subresources: ['status'] } as const;
 const readiness = {

@@ -12,7 +12,7 @@ interface Kept {
   readonly size: string;
   readonly address: string;
   readonly isStopping: boolean;
-  /** The time at which a machine that starts is running, or a machine that stops is gone. */
+  /** When a starting machine becomes ready, or a stopping machine is gone, in ms since 1970. */
   readonly doneMs: number;
 }
 
@@ -123,7 +123,7 @@ export class FakeCloud {
   }
 }
 
-/** Reads the body of a request up to a maximum length. A longer body is cut off, and is then invalid JSON. */
+/** Reads the body of a request, but no more chunks after a maximum length: JSON that is cut off is invalid. */
 async function readBody(request: IncomingMessage): Promise<string> {
   let body = '';
   for await (const chunk of request) {

@@ -1,5 +1,5 @@
 import { definePlugin } from 'homeostat';
 import { Digest } from './digest.ts';
 
-/** The part that the server needs: the kind. The controller is in main.ts, and runs elsewhere. */
+/** Registers only the kind. The controller runs in a process of its own, which main.ts starts. */
 export default definePlugin({ models: [Digest] });

@@ -11,5 +11,8 @@ function plain(_key: string, value: unknown): unknown {
   return value instanceof Error ? value.stack : value;
 }
 
-/** Writes each message to stderr as a line of JSON. Any logger with these four methods works, such as pino. */
+/**
+ * Writes messages to stderr as lines of JSON, and drops debug messages. Any logger with these four methods works, such
+ * as pino.
+ */
 export const logger: Logger = { debug: () => {}, info: writer('info'), warn: writer('warn'), error: writer('error') };

@@ -1,7 +1,7 @@
 import { controller, wish } from 'homeostat';
 import { EphemeralVolumeClaim, Volume } from './models.ts';
 
-/** Keeps one volume for each claim, with the name, labels and size of the claim. */
+/** Keeps one volume for each claim, with the name and the spec of the claim, and those labels that have a prefix. */
 export const claimController = controller(EphemeralVolumeClaim, {
   owns: [Volume],
   async reconcile({ object, own, condition }) {

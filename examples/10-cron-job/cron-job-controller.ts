@@ -25,8 +25,9 @@ export const cronJobController = controller(CronJob, {
 });
 
 /**
- * Returns true when there is a job for the scheduled time of this run. Creates this job, unless an earlier run for the
- * same time has created it and was then interrupted.
+ * Creates the job for the scheduled time of this run, unless an earlier run created it and was then interrupted, and
+ * returns true. Returns false if the run needs no job: it has no scheduled time, the status already has this time, the
+ * deadline has passed, or another job runs and the policy is Forbid.
  */
 async function startsJob(run: Run): Promise<boolean> {
   const { object, namespace, scheduled, client, ensure, event } = run;

@@ -2,7 +2,7 @@ import { controller } from 'homeostat';
 import { Job } from './models.ts';
 
 /**
- * Simulates the program that runs jobs: a job takes the number of seconds in its spec, and fails with the image
+ * Simulates the program that runs jobs: a job takes the number of seconds in its spec, and fails if its image is
  * "broken".
  */
 export const jobController = controller(Job, {

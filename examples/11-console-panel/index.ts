@@ -20,7 +20,7 @@ export const Task = defineModel({
   ],
 });
 
-/** The extension points of the console; the modules are static files of this plugin. */
+/** The extension points of the console. The modules that this plugin contributes are among its static files. */
 const pages = defineExtensionPoint<object>('console/pages');
 const panels = defineExtensionPoint<object>('console/panels');
 const columns = defineExtensionPoint<object>('console/columns');

@@ -1,7 +1,7 @@
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import type { RouterFunction } from '@homeostat/apiserver/endpoints';
 
-/** A page or a panel that a plugin adds to the console. */
+/** A page that a plugin adds to the console. Panels, columns and buttons have most of its fields, and more. */
 export interface ConsoleContribution {
   /** Unique within the plugin, and a part of the page's URL: lowercase letters, digits and hyphens. */
   readonly name: string;

@@ -12,8 +12,8 @@ const maxLimit = 500;
 
 /**
  * `GET /apis/api.audit.internal/v1/entries` searches this server's audit log, newest first, without the bodies of
- * requests. The request needs permission for the resource `entries`, which a rule of a role names like the plural of a
- * kind.
+ * requests. The request needs the verb `list` for the resource `entries` in the group `audit.internal`; a role grants
+ * this like the permission for a kind.
  */
 export function serveAuditEntries(server: Pick<ApiServer, 'endpoints'>, logFile: string | undefined): void {
   const owned = server.endpoints.forOwner('audit log');

@@ -51,9 +51,9 @@ const silenceMs = 50_000;
 const longestPauseMs = 10_000;
 
 /**
- * Lists a kind and follows its changes until the signal aborts. A lost connection is opened again at the last revision;
- * when the server no longer has that history (410), the kind is listed again. Never rejects: a problem is reported as a
- * state.
+ * Lists a kind and follows its changes until the signal aborts or the server refuses. A lost connection is opened again
+ * at the last revision; when the server no longer has that history (410), the kind is listed again. Never rejects: a
+ * problem is reported as a state.
  */
 export async function follow(parts: WatchParts, options: FollowOptions): Promise<void> {
   await new Follower(parts, options).run();

@@ -10,7 +10,7 @@ export function visibleText(text: string): string {
   });
 }
 
-/** Returns at most `length` characters of the text, followed by the number of characters that it leaves out. */
+/** Returns at most `length` characters of the text, followed by the number of the other characters. */
 export function shortText(text: string, length = 200): string {
   if (text.length <= length) return visibleText(text);
   return `${visibleText(text.slice(0, length))}… (${formatCount(text.length - length)} more characters)`;

@@ -151,7 +151,10 @@ function KindGroup({ group, kinds }: { readonly group: string; readonly kinds: r
   );
 }
 
-/** True for a server with `--auth open`: every request has the user `developer`, and there is no session to end. */
+/**
+ * True when there is probably no session to end: with `--auth open`, every request has the user `developer`. Also true
+ * until the user is known.
+ */
 const isOpenToAll = (): boolean => userName.value === 'developer' || userName.value === '';
 
 function Foot() {

@@ -13,7 +13,10 @@ function batch(run: () => void): void {
 
 const watchParts: WatchParts = { api, clock: browserClock, random: () => Math.random(), batch };
 
-/** Follows a kind while the component is shown. Starts again when `key` changes, after a login, and when the tab is in front again. */
+/**
+ * Follows a kind while the component is shown. Starts again when `key` changes, after a login, and when the tab is in
+ * front again.
+ */
 export function useFollow(key: string, options: Omit<FollowOptions, 'signal'> | undefined): void {
   const number = sessionNumber.value;
   const isShown = isVisible.value;

@@ -10,7 +10,7 @@ import { pageNamespace } from './route.ts';
 
 /** False while requests get no response. */
 export const isReachable = signal(true);
-/** True once the server has refused the session, until the person logs in again. */
+/** True once the server has refused the session, until the person logs in again or closes the dialog. */
 export const isSessionOver = signal(false);
 /** The number of logins, so that watches start again after each login. */
 export const sessionNumber = signal(0);

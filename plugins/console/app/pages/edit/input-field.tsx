@@ -5,7 +5,7 @@ import { problemsAt } from './field-problems.ts';
 import { Description, Problems } from './field-parts.tsx';
 import type { FieldProps } from './field-parts.tsx';
 
-/** A text of at least this length gets a field with several lines. */
+/** A text with more characters than this gets a field with several lines, as does a text with line breaks. */
 const longText = 200;
 
 /** The field for a text, a number, a choice or a switch. */
@@ -88,7 +88,7 @@ function NumberInput({ form, path, schema, shared, isItem = false }: ControlProp
   );
 }
 
-/** A text that is no number is sent unchanged, so that the server reports the mistake. */
+/** Returns a text that is not a number unchanged, so that the server reports the mistake. */
 function readNumber(text: string): number | string | undefined {
   if (text.trim() === '') return undefined;
   const number = Number(text);

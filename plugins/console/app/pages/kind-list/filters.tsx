@@ -62,8 +62,7 @@ export function Filters({ resource, view, columns }: Props) {
 }
 
 /**
- * Suggests the names of fields, or values of the field whose name is typed already. Only the last condition is
- * completed: a selector may have several conditions, separated by commas.
+ * Suggests the names of fields; or, when the last condition of the selector is `<field>=<value>`, values of that field.
  */
 function useSuggestions(resource: Resource, fields: readonly string[], typed: string): readonly string[] {
   const [values, setValues] = useState<readonly string[]>([]);

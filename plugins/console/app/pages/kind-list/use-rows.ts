@@ -180,7 +180,7 @@ class Chunks {
     }
   }
 
-  /** Returns how many rows follow; undefined when the server does not count them. */
+  /** Stores the token of the next chunk. Returns how many rows follow; undefined if the server does not count them. */
   #read({ metadata }: JsonObject): number | undefined {
     const { continue: token, remainingItemCount: rest } = isObject(metadata) ? metadata : {};
     this.token = textOf(token);

@@ -36,7 +36,7 @@ const tabs: readonly (readonly [name: string, title: string, tab: (props: TabPro
   ['raw', 'YAML', RawTab],
 ];
 
-/** The page of one object, with all data about it, and the actions on it. */
+/** The page of one object: a tab for each kind of data about the object, and the actions on it. */
 export function ObjectPage({ place }: { readonly place: Place }) {
   const { object, isGone, isFixed, state } = useObject(place);
   if (state.kind === 'refused' && !isFixed) return <Refused place={place} failure={state.failure} />;
