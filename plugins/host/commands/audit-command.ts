@@ -12,7 +12,10 @@ import { isFound } from '../audit/audit-search.ts';
 import type { AuditEntry } from '../audit/audit-search.ts';
 import { readAuditSearch } from './read-audit-search.ts';
 
-/** Prints the entries of an audit log that a search finds, oldest first, and returns the exit code: 0, 1, or 2 for bad values. */
+/**
+ * Prints the entries of an audit log that a search finds, oldest first, and returns the exit code: 0, 1, or 2 for bad
+ * values.
+ */
 export async function runAudit({ flags, environment }: ConfigSources): Promise<number> {
   try {
     const file = textFlag(flags, 'file') ?? environment[environmentName('audit-log')];

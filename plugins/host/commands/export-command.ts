@@ -11,7 +11,10 @@ import { runCopy } from './run-copy.ts';
 import { textFlag } from '../serve/text-flag.ts';
 import { counted } from '../text/counted.ts';
 
-/** Writes an export to `--output` or stdout, and returns the exit code. If the export is cut off or damaged, no file is written. */
+/**
+ * Writes an export to `--output` or stdout, and returns the exit code. If the export is cut off or damaged, no file is
+ * written.
+ */
 export function runExport(sources: ConfigSources): Promise<number> {
   return runCopy('export', async (signal) => {
     const origin = readExportOrigin(sources);

@@ -12,8 +12,8 @@ interface Result {
 }
 
 /**
- * Makes a server encrypt all its objects with its first key. Returns the exit code: 1 when some objects could not be
- * decrypted.
+ * Makes a server encrypt all its objects with its first key. Returns the exit code of {@link runCopy}, which is 1 also
+ * when some objects could not be decrypted.
  */
 export function runReencrypt(sources: ConfigSources): Promise<number> {
   return runCopy('reencrypt', async (signal) => {

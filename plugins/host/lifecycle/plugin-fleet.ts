@@ -94,8 +94,8 @@ export class PluginFleet {
 
   /**
    * Enables, disables or reloads a plugin. If it is disabled or reloaded, resolves when the plugin and its dependents
-   * have stopped. Does not wait for a start. A Failed plugin stays Failed until it is disabled, reloaded or enabled
-   * again.
+   * have stopped. Does not wait for a start. If the wishes of a Failed plugin change, its failure is forgotten, and it
+   * starts again unless it is disabled.
    */
   async setWishes(name: string, wishes: PluginWishes): Promise<void> {
     const isReload = this.#wishes.get(name)?.reload !== wishes.reload;

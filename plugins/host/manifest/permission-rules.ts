@@ -101,7 +101,7 @@ function checkRule(
   ];
 }
 
-/** Checks a list of texts. Only API groups may be empty: `''` is the core group. */
+/** Checks a list of texts. A text may be empty only in `apiGroups`, where `''` is the core group. */
 function checkTexts(value: unknown, field: string, mayBeEmpty: boolean): readonly Mistake[] {
   const isList = Array.isArray(value) && value.length > 0;
   if (isList && value.every((each) => typeof each === 'string' && (mayBeEmpty || each !== ''))) return [];

@@ -60,7 +60,7 @@ export class ConfigValues {
     this.problems.push(`${origin}: ${problem}`);
   }
 
-  /** Refuses an option that is given without the other option on which it depends. */
+  /** Refuses an option that is given, if it is not `false`. Called when the option on which it depends is missing. */
   needs(option: ServeOptionName, other: ServeOptionName | 'auth required'): void {
     const found = this.#find(option);
     if (found !== undefined && found.value !== false && found.value !== 'false') {

@@ -299,8 +299,8 @@ interface AuthParts {
 }
 
 /**
- * Reads the mode of authentication. Refuses the mode `open` together with credentials, because it accepts requests
- * without them.
+ * Reads the mode of authentication. Refuses the mode `open` on other than loopback addresses, because it accepts every
+ * request, and together with options for credentials, because they would have no effect.
  */
 function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }: AuthParts): AuthMode {
   const found = values.auth();

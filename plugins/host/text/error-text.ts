@@ -30,7 +30,6 @@ export function errorTextWithPlace(error: unknown, folder: string | undefined): 
   return place === undefined || text.includes(place) ? text : `${text} (${place})`;
 }
 
-/** True for an error with one of the given codes, such as ENOENT. */
 export function hasCode(error: unknown, ...codes: readonly unknown[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(error.code);
 }

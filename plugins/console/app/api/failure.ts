@@ -27,7 +27,6 @@ export class ApiFailure extends Error {
   }
 }
 
-/** Returns the failure for a response with this error code and this body. */
 export function failureOf(code: number, body: unknown): ApiFailure {
   const status = isObject(body) ? body : {};
   const details = isObject(status.details) ? status.details : {};

@@ -30,7 +30,7 @@ function isExplanation(value: unknown): value is Explanation {
   return isJsonObject(value) && value['kind'] === 'Explanation';
 }
 
-/** Resolves with the last runs of the object; with none if the user may not read runs: the explanation then says so. */
+/** Resolves with the last runs of the object; with none if the user may not read runs, as `details` then says. */
 async function lastRuns({ server }: ClientCommand, { object }: Explanation): Promise<readonly Run[]> {
   const query = { fieldSelector: `object.uid=${object.uid ?? ''}`, sort: 'startTime,desc', size: String(shownRuns) };
   try {
