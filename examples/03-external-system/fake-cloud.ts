@@ -12,7 +12,7 @@ interface Kept {
   readonly size: string;
   readonly address: string;
   readonly isStopping: boolean;
-  /** When a starting machine becomes ready, or a stopping machine is gone, in ms since 1970. */
+  /** The time, in ms, from which a starting machine runs, or a stopping machine is gone. */
   readonly doneMs: number;
 }
 

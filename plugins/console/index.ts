@@ -1,7 +1,7 @@
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import type { RouterFunction } from '@homeostat/apiserver/endpoints';
 
-/** A page that a plugin adds to the console. Panels, columns and buttons have most of its fields, and more. */
+/** A page that a plugin adds to the console. Panels, columns and buttons also have a kind; a column has no module. */
 export interface ConsoleContribution {
   /** Unique within the plugin, and a part of the page's URL: lowercase letters, digits and hyphens. */
   readonly name: string;
@@ -25,7 +25,9 @@ export interface ConsoleColumn extends Omit<ConsolePanel, 'module'> {
   readonly path: string;
 }
 
-/** A button on the page of each object of a kind. Its module exports `run(context)`, which may return a text to show. */
+/**
+ * A button on the page of each object of a kind. Its module exports `run(context)`, which may return a text to show.
+ */
 export interface ConsoleAction extends ConsolePanel {
   /** A verb such as `update`: the button is shown only to users who may do this with the object. Default: `patch`. */
   readonly verb?: string;

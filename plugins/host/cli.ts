@@ -40,7 +40,9 @@ export async function runCli(argv: readonly string[], environment: CliEnvironmen
   }
 }
 
-/** The command line with all commands, which docs/reference describes. `end` is called with the exit code of a command. */
+/**
+ * The command line with all commands, which docs/reference describes. `end` is called with the exit code of a command.
+ */
 export function createCommandLine({ environment, exit }: CliEnvironment, end: (exitCode: number) => void): Command {
   const program = createProgram(actionsOf({ environment, exit }, end));
   for (const add of [addObjectCommands, addAuthorCommands, addBackup, addCompletion]) add(program, environment, end);

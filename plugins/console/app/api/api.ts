@@ -107,7 +107,7 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** Returns the texts of a `Warning` header: `299 - "text"`, several of them joined by commas. */
+/** Returns the texts in a `Warning` header, which has values such as `299 - "text"`, separated by commas. */
 function warningsOf(response: Response): readonly string[] {
   const header = response.headers.get('warning') ?? '';
   return [...header.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replaceAll(/\\(.)/g, '$1'));

@@ -27,8 +27,8 @@ export interface FollowOptions {
   readonly listQuery?: Query;
   readonly accept?: string;
   /**
-   * Called with each list that was read; it replaces the former rows. `isAgain` is true for each list after the first:
-   * the changes between this list and the previous one are unknown.
+   * Called with each list that was read. The list replaces the former rows. `isAgain` is true for each list after the
+   * first: the changes between this list and the previous one are unknown.
    */
   readonly onList: (list: JsonObject, isAgain: boolean) => void;
   /** Called with the changes, in order, that arrived since the last call. */

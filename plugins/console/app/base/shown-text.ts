@@ -1,4 +1,6 @@
-/** Marks that change the direction of text, zero-width characters and control characters: they could disguise a text. */
+/**
+ * Marks that change the direction of text, zero-width characters and control characters: they could disguise a text.
+ */
 // oxlint-disable-next-line no-control-regex -- the function makes these characters visible
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 

@@ -4,8 +4,8 @@ import { note } from '../output/print.ts';
 
 /**
  * Calls `work` for each item. If `work` fails for one item, such as by a refusal of the server, prints the error and
- * continues with the next item. Resolves with the exit code. Rejects with the error if there is only one item, or if the
- * error would be the same for all items. `nameOf` returns the prefix of a printed error.
+ * continues with the next item. Resolves with the exit code. Rejects with the error if there is only one item, or if
+ * the error would be the same for all items. `nameOf` returns the prefix of a printed error.
  */
 export async function eachItem<Item>(
   items: readonly Item[],

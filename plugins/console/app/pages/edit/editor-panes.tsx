@@ -32,7 +32,7 @@ export function useSchema(resource: Resource): KindSchema | undefined {
   return schema;
 }
 
-/** The schema of one object of a kind: the settings of a plugin have the schema that the plugin gives them. */
+/** Returns the schema of an object: that of its kind, or, for the settings of a plugin, with the plugin's own spec. */
 export function schemaOfObject(schema: KindSchema, resource: Resource, name: string): KindSchema {
   const settings = isSettingsKind(resource) ? settingsSchemaOf(name) : undefined;
   if (settings === undefined) return schema;

@@ -26,7 +26,7 @@ interface Props {
 const pausedKey = `${controllerGroup}/paused`;
 const requestKey = `${controllerGroup}/reconcile-requested-at`;
 const keptRuns = 200;
-/** The maximum number of runs in memory. They include runs of deleted objects with the same name. */
+/** The maximum number of runs in memory. They may include runs of deleted objects with the same name. */
 const mostRuns = 500;
 
 /** The tab that shows, for each reconcile of the object, its reason, duration, result and writes. */

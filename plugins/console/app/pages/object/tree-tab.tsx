@@ -17,7 +17,8 @@ import type { Place } from '../../state/place.ts';
 
 interface Family {
   /**
-   * The first owner of the object, the first owner of that owner, and so on, in the reverse order: the outermost first.
+   * The first owner of the object, the first owner of that owner, and so on, at most ten, in the reverse order: the
+   * outermost first.
    */
   readonly owners: readonly ApiObject[];
   /** The owned objects, by the uid of their owner. */
