@@ -99,8 +99,8 @@ export class Development {
   }
 
   /**
-   * Reloads the plugin after each change of the folder, until the signal aborts. Never rejects: an error is printed,
-   * and the last version keeps running.
+   * Reloads the plugin after each change of the folder, until the signal aborts or the folder can no longer be read.
+   * Never rejects: an error is printed, and the last version keeps running.
    */
   async run(serving: Serving, signal: AbortSignal): Promise<void> {
     const { folder, print } = this.#parts;

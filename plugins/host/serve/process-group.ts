@@ -51,8 +51,8 @@ interface Gathering {
 
 /**
  * The processes of `homeostat serve --processes` or `--workers`. The first process starts alone, because it creates the
- * tables, keys and certificates that all processes read. A process that ends is replaced. If it ends before any process
- * has listened, the group ends with its exit code.
+ * tables, keys and certificates that all processes read. If the first process ends before it has listened, the group
+ * ends with the exit code of that process; later, a process that ends is replaced.
  */
 export class ProcessGroup {
   readonly #parts: ProcessGroupParts;
