@@ -133,7 +133,8 @@ export class PluginRun {
 
   /**
    * Registers the kinds that the plugin declares, waits for their indexes, calls the plugin's start, applies its
-   * declared objects, and starts its controllers. Rejects when a step fails, or when `stop` is called.
+   * declared objects, starts its controllers, and opens its endpoints. Rejects when a step fails, or when `stop` is
+   * called.
    */
   async start(): Promise<void> {
     const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;
