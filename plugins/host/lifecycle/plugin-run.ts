@@ -132,9 +132,8 @@ export class PluginRun {
   }
 
   /**
-   * Registers the kinds that the plugin declares, waits for their indexes, calls the plugin's start, applies its
-   * declared objects, starts its controllers, and opens its endpoints. Rejects when a step fails, or when `stop` is
-   * called.
+   * Registers the plugin's kinds, waits for their indexes, calls the plugin's start, applies its declared objects,
+   * starts its controllers, and opens its endpoints. Rejects when a step fails, or when `stop` is called.
    */
   async start(): Promise<void> {
     const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;

@@ -18,7 +18,7 @@ function parseRoute(fragment: string): Route {
   return { segments, query: new URLSearchParams(query) };
 }
 
-/** Returns a segment with an invalid percent-encoding unchanged, because people also type fragments by hand. */
+/** Decodes a segment. An invalid percent-encoding stays unchanged, because people also type fragments by hand. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
