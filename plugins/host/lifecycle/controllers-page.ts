@@ -19,8 +19,8 @@ const maxErrorLength = 1024;
 
 /**
  * `/debug/controllers`: the controllers of all plugins that run. The name of an item is `<plugin>/<controller>`, or
- * just `<controller>` if only one plugin has a controller of that name. With `/<key>` at the end, it names an object of
- * that controller.
+ * just `<controller>` if only one plugin has a controller of that name. A name with `/<key>` at its end is that of an
+ * object of the controller.
  */
 export function controllersPage(managers: () => PluginManagers): DebugPage {
   return {

@@ -69,7 +69,7 @@ export class PluginObjects {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
 
-  /** Writes a report to a plugin's object, in the background. Reports that come before `open` wait for it. */
+  /** Writes a report to a plugin's object, in the background. Reports wait until `open` has registered the kind. */
   report(name: string, report: PluginReport): void {
     this.#writer(name).push(report);
   }

@@ -300,7 +300,7 @@ interface AuthParts {
 
 /**
  * Reads the mode of authentication. Refuses the mode `open` on other than loopback addresses, because it accepts every
- * request, and together with options for credentials, because they would have no effect.
+ * request, and together with options for credentials, because it accepts requests without a credential.
  */
 function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }: AuthParts): AuthMode {
   const found = values.auth();

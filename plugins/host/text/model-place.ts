@@ -4,7 +4,7 @@ import { placeInFolder } from './error-stack.ts';
 
 /**
  * Adds to an error the line that declares a model: `model Order: … (index.ts:7)`. An error from the registration of
- * models needs it, because its stack has only lines of the host. Returns any other error unchanged.
+ * models needs this line, because the stack of the error has only lines of the host. Returns any other error unchanged.
  */
 export function withModelPlace(error: unknown, models: readonly Model[], folder: string | undefined): unknown {
   if (!(error instanceof Error) || folder === undefined || placeInFolder(error, folder) !== undefined) return error;

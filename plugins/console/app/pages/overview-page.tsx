@@ -59,7 +59,10 @@ function More({ count, href, children }: { readonly count: number; readonly href
   );
 }
 
-/** Shows the rates of all controllers together, and the controller whose runs wait longest, if they wait too long. */
+/**
+ * Shows the rates of all controllers together, and the controller whose runs wait longest if they wait {@link lagMs} or
+ * longer.
+ */
 function Rates({ list }: Reported) {
   if (list.length === 0) return null;
   const sum = (part: string, field: string): number =>
@@ -83,7 +86,7 @@ function Rates({ list }: Reported) {
   );
 }
 
-/** If the wait in the queue (p99) is longer than this time, in ms, the page shows it as a problem. */
+/** A wait in the queue (p99) of at least this time, in ms, is shown as a problem. */
 const lagMs = 1000;
 
 const waitOf = ({ status }: ControllerInfo): number => numberIn(status.waitMs, 'p99');

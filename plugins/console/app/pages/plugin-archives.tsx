@@ -15,14 +15,15 @@ const path = '/apis/api.plugins.internal/v1/archives';
 
 /** The server's response about its folder of plugins. */
 export interface Archives {
-  /** The reason why requests cannot install plugins; empty when they can, or until that is known. */
+  /** The reason why requests cannot install plugins; empty when they can, and before the server has responded. */
   readonly problem: string;
   /** Names of the plugins that requests can uninstall. */
   readonly installed: readonly string[];
 }
 
 /**
- * Returns the server's response about its folder of plugins, and reads it again when plugins are installed or removed.
+ * Returns the server's response about its folder of plugins, and requests a new response when plugins are installed or
+ * removed.
  */
 export function useArchives(): Archives {
   const [archives, setArchives] = useState<Archives>({ problem: '', installed: [] });

@@ -22,8 +22,8 @@ export function forgetSchemas(): void {
 }
 
 /**
- * Returns the fields by which a list can be selected and sorted. The OpenAPI document lists them in the description of
- * the parameter.
+ * Returns the fields by which a list can be selected and sorted. The OpenAPI document lists these fields in the
+ * description of the parameter `sort`.
  */
 export async function indexedFieldsOf(resource: Resource): Promise<readonly string[]> {
   const fallback = ['metadata.name', 'metadata.creationTimestamp'];

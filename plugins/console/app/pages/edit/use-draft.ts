@@ -23,8 +23,8 @@ export interface Draft extends LeftDraft {
 }
 
 /**
- * Returns the draft of an object, which a person edits as a form or as a text: a change of one changes the other. With
- * a key, a draft that is not saved is restored when the person comes back to the page.
+ * Returns the draft of an object, which a person edits as a form or as a text: a change of the form changes the text,
+ * and vice versa. With a key, a draft that is not saved is restored when the person comes back to the page.
  */
 export function useDraft(initial: JsonObject, key = ''): Draft {
   const [state, setState] = useState(() => leftDraft(key) ?? unchanged(initial, 'yaml'));

@@ -98,8 +98,8 @@ function useBulk({ resource, action, rows, onClose }: Props): Bulk {
 }
 
 /**
- * Shows by a dry run what an action on the selected objects would do, and does it when the person confirms. When the
- * dialog is closed, it sends no further requests.
+ * Shows by a dry run what an action on the selected objects would do, and takes the action when the person confirms.
+ * Sends no further requests once the dialog is closed.
  */
 export function BulkDialog(props: Props) {
   // The rows of the list may change while the dialog is open; the dialog keeps the rows that were selected.

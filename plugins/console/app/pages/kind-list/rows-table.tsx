@@ -102,8 +102,8 @@ function scrollTo(element: HTMLElement | null, index: number): void {
 }
 
 /**
- * Returns a function that selects a row, or removes a selected row from the selection. With `isRange` (Shift), it does
- * this with all rows from the row of the previous call to this row.
+ * Returns a function that selects a row, or unselects a selected row. With `isRange` (Shift), all rows from the row of
+ * the previous call to this row become selected or unselected like this row.
  */
 function useSelection({ visible, selected, setSelected }: Props): (index: number, isRange: boolean) => void {
   const last = useRef(0);

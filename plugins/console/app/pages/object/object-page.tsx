@@ -66,7 +66,7 @@ export function ObjectPage({ place }: { readonly place: Place }) {
   );
 }
 
-/** A mark on the tab of the editor, which shows that it has unsaved changes. */
+/** A mark on the tab of the editor, which means that the draft has unsaved changes. */
 function Unsaved() {
   return (
     <span class="unsaved" title="Not saved">
