@@ -36,7 +36,10 @@ export function isDistinct(items: readonly unknown[], identity: Identity, spend:
     : firstRepetitions(items, identity).length === 0;
 }
 
-/** Returns the number of values in the identities that are objects or lists; 0 when all identities are scalars. */
+/**
+ * Counts the objects and lists in the identities of all items, and the values inside them. Returns 0 when all
+ * identities are scalars.
+ */
 export function comparedValues(items: readonly unknown[], identity: Identity): number {
   let values = 0;
   for (const item of items) {
@@ -50,7 +53,7 @@ function valuesIn(value: unknown): number {
   return isScalar(value) ? 0 : countValues(value, Infinity);
 }
 
-/** Counts an object or a list, and the values in it. Stops soon after the count exceeds `most`. */
+/** Counts a value, and all values inside it. Stops soon after the count exceeds `most`. */
 export function countValues(value: unknown, most: number): number {
   if (typeof value !== 'object' || value === null) return 1;
   let count = 1;

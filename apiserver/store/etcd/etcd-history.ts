@@ -46,7 +46,8 @@ export class EtcdHistory {
 
   /**
    * Checks the version and the history of a member. The first call creates the database if it does not exist. A call
-   * starts a new epoch if a backup was restored.
+   * starts a new epoch if a backup was restored. Rejects with StoreError `diverged` if this store had read or written a
+   * history that the member no longer has.
    */
   async check(connection: EtcdConnection): Promise<void> {
     for (;;) {

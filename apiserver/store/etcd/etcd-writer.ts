@@ -65,7 +65,7 @@ export interface Write {
 export interface Reading<Result> {
   readonly reads: readonly RequestOp[];
   readonly decide: (found: Found) => Decision<Result> | Promise<Decision<Result>>;
-  /** True: the first read returns the state of the connected member, which may be older than the latest state. */
+  /** True: a read may return the state of the connected member, which may be older than the latest state. */
   readonly mayLag?: boolean;
 }
 
