@@ -142,8 +142,9 @@ export class EtcdHistory {
   }
 
   /**
-   * Compares the history that was found with `last`, the history that was known at the time of the read. `record` is
-   * the record that was found for the revision of `last`. Rejects with StoreError `diverged` if they differ.
+   * Checks that the history that was found contains the history up to `last`, which was known at the time of the read.
+   * `record` is the record that was found for the revision of `last`. Rejects with StoreError `diverged` if it does
+   * not, after a new epoch has started.
    */
   async #compare(
     connection: EtcdConnection,
