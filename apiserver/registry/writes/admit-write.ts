@@ -58,8 +58,9 @@ export interface HookContext {
 export interface Admitted {
   readonly object: ApiObject;
   /**
-   * The error of a hook that has a bug, or of the conversion to the version of the hook. No further hook was called.
-   * The write fails: with the error of the rules if they refuse the object, otherwise because of this error.
+   * The error of a hook that has a bug, or of a conversion between the version of the request and the version of the
+   * hook. No further hook was called. The write fails: with the error of the rules if they refuse the object, otherwise
+   * because of this error.
    */
   readonly failure?: unknown;
 }

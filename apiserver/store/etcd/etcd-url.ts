@@ -1,4 +1,3 @@
-/** A database in an etcd cluster: the addresses of the members, the prefix of the keys, and the credentials. */
 export interface EtcdDatabase {
   /** The address of each member as `host:port`; there is at least one. */
   readonly endpoints: readonly string[];
