@@ -8,7 +8,7 @@ import { foundIn, get, isAbsent, isEqual, put } from './transactions.ts';
 import { KnownHistory, type KnownRevision } from '../server/known-history.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-/** The oldest version of etcd that is accepted. The tests run with this version as well. */
+/** The oldest version of etcd that is accepted. */
 const oldest = [3, 4] as const;
 
 /**
