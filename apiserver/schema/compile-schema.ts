@@ -53,7 +53,7 @@ const compiled = new WeakMap<object, Map<string, ObjectSchema>>();
 /**
  * Compiles a model's schema at the first registration of the model. @throws Error with the reason why the schema of a
  * model in code cannot be served: a reference to a missing schema, a pattern that RE2 does not support or that is too
- * large for it, or a default that contains itself.
+ * large for it, a default that contains itself or adds too many values, or too many combinations of branches.
  */
 export function compileSchema(model: SchemaOfModel, origin: SchemaOrigin = 'code'): ObjectSchema {
   const { components, schemaName } = model;

@@ -41,7 +41,7 @@ export interface ShapesBelow {
 
 /**
  * A schema from which a shape is built. Its default counts only if the schema always applies, and not if it is a branch
- * of anyOf.
+ * of anyOf or oneOf.
  */
 interface Source {
   readonly schema: JsonSchema;
@@ -65,8 +65,8 @@ const envelope: readonly (readonly [string, FieldShape])[] = [
 /**
  * Builds the shapes of components. References, allOf, anyOf and oneOf are merged into the schema that contains them, so
  * a field that any of them declares is known. Kubernetes instead requires that the containing schema declares each such
- * field, so both know the same fields of a schema that Kubernetes accepts. A shape reads the schemas of its fields when
- * it is first used, because most objects need only a small part of a large schema.
+ * field, so for a schema that Kubernetes accepts, the known fields are the same as in Kubernetes. A shape reads the
+ * schemas of its fields when it is first used, because most objects need only a small part of a large schema.
  */
 export class ShapeBuilder {
   readonly #components: Readonly<Record<string, JsonSchema>>;

@@ -1,8 +1,8 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 
 /**
- * An error for a file of settings that cannot be used. The message names the file and the line, and contains no value
- * that may be secret.
+ * An error for a file of settings that cannot be used. The message names the file, and the line if the error is in a
+ * line. It contains no value that may be secret.
  */
 export class SettingsFileError extends Error {
   override readonly name = 'SettingsFileError';

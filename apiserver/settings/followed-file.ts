@@ -26,8 +26,8 @@ export interface Followed {
 }
 
 /**
- * Reads a file again every minute, and applies its new content. If this content cannot be used, logs an error, and the
- * previous content stays in use.
+ * Reads a file again every minute, and applies its new content. If the file cannot be read, or its content cannot be
+ * used, logs an error, and the previous content stays in use.
  */
 export class FollowedFile implements Followed {
   readonly #parts: FollowedFileParts;

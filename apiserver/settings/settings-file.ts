@@ -37,8 +37,8 @@ export async function readSecret(path: string): Promise<string> {
 }
 
 /**
- * Parses a file of settings, which must be a single YAML document. @throws SettingsFileError, which names the file and
- * the line
+ * Parses a file of settings, which must be a single YAML document. @throws SettingsFileError, which names the file, and
+ * the line unless the file is empty
  */
 export function parseSettings({ path, text }: SettingsText): SettingsFields {
   const [document, ...others] = readYamlDocuments(text, limits);

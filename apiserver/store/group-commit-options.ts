@@ -14,8 +14,8 @@ export interface GroupCommitOptions {
   /** Called with an error that `apply` threw. The write itself is stored. */
   readonly onError: (error: unknown) => void;
   /**
-   * Resolves when the changes up to the revision `before` a batch are applied to memory, so that the batch can be
-   * applied. It is set only when other processes write to the store.
+   * Resolves when memory has all changes up to `before`, the revision before a batch, so that the batch can be applied.
+   * It is set only when other processes write to the store.
    */
   readonly follow?: (before: number) => Promise<void>;
   /** Called when no operation is queued or running any more. */

@@ -17,8 +17,8 @@ export interface SchemaVersions {
 }
 
 /**
- * Returns the migrations to apply. The caller must apply them in one transaction, with a lock. Throws StoreError
- * `newer`, which names both versions, for a database that a newer program has upgraded.
+ * Returns the migrations to apply. The caller must have a lock while it applies them. Throws StoreError `newer`, which
+ * names both versions, for a database that a newer program has upgraded.
  */
 export function pendingMigrations(schema: Schema): readonly string[] {
   checkSchemaVersion(schema);

@@ -2,7 +2,8 @@
  * The reason why a store failed.
  * - `refused`: the engine has refused this request, and nothing was written; a batch of several operations may be tried
  *   again in parts
- * - `full`: the disk is full, or the quota of the database is used up, and nothing was written (clients get 507 or 503)
+ * - `full`: the disk is full, or the quota of the database is used up, and nothing was written (clients get 503 for a
+ *   write, and 507 for a backup)
  * - `readOnly`: the storage medium or the server accepts no writes
  * - `io`: the storage medium fails, or the database server cannot handle the request at the moment; after `io` in a
  *   commit, the next start shows whether the batch was written

@@ -34,8 +34,9 @@ export interface AuthorityFolderParts {
 
 /**
  * Issues server certificates, which an authority signs. The files of the authority are in a folder. The authority is
- * created once, when the folder is absent or empty. From then on, a missing or damaged file is an error, because
- * clients trust this authority.
+ * created once, when the folder is absent or has none of these files. From then on, it is an error if the file of the
+ * authority is missing, because clients trust this authority, or if any file is damaged. The other files are written
+ * again when they are missing.
  */
 export class AuthorityFolder implements CertificateSource {
   readonly #parts: AuthorityFolderParts;

@@ -20,7 +20,8 @@ export interface OpenTlsParts {
 }
 
 /**
- * Loads the server certificate, or issues one, and keeps it up to date. Calls `onRenewed` with each new certificate.
+ * Loads the server certificate, or issues one. Resolves with the certificate and its renewal, which the caller starts,
+ * and which calls `onRenewed` with each new certificate; undefined for plain HTTP.
  */
 export async function openTls(
   { tls, clientCa, host, hostNames, clock, logger }: OpenTlsParts,

@@ -28,7 +28,9 @@ export interface ServerCertificate {
    * end with a self-signed certificate.
    */
   readonly ca: string | undefined;
-  /** The time at which the first of these certificates expires, in milliseconds of the wall clock. */
+  /**
+   * The time, in milliseconds of the wall clock, from which one of these certificates, or the authority, is expired.
+   */
   readonly expiresMs: number;
   /** The authorities whose client certificates are accepted, in PEM. If absent, the server requests no certificates. */
   readonly clientAuthorities?: string | undefined;
@@ -37,7 +39,7 @@ export interface ServerCertificate {
 export interface CertificateSource {
   /**
    * Returns the certificate to use now. It is the same certificate until it has to be replaced. Rejects with an Error
-   * that names the file and says what to do.
+   * that names the file.
    */
   load(): Promise<ServerCertificate>;
 }

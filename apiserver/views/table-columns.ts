@@ -112,7 +112,10 @@ export class TableColumns {
     return this.#columns.map(({ definition, read }) => cellOf(definition.type, read(object), nowMs));
   }
 
-  /** Returns the cells of an object from its JSON. It parses only the fields that the columns show. */
+  /**
+   * Returns the cells of an object from its JSON. It parses only the fields that the columns show, unless a column may
+   * read the whole object.
+   */
   cellsOfJson(json: Buffer, nowMs: number): readonly Cell[] {
     return this.#columns.map((column) => cellOf(column.definition.type, readFromJson(column, json), nowMs));
   }

@@ -54,8 +54,8 @@ export class UnusableAnswer extends Error {
 }
 
 /**
- * Keeps the connections to one origin. All requests to this origin share them. All connections have the same name,
- * because composing a name for each request, as Node does, would take 20 µs.
+ * Keeps the connections to one origin. All requests to this origin share them. All connections are in one pool with a
+ * fixed name, because composing the name of a pool for each request, as Node does, would take 20 µs.
  */
 class OriginAgent extends Agent {
   override getName(): string {

@@ -74,7 +74,8 @@ export class EventWriter implements EventRecorder {
   }
 
   /**
-   * Accepts no new events, and writes those that wait, for at most five seconds. Settles when no request is under way.
+   * Accepts no new events. Writes the events that wait, for at most five seconds, but none if the last attempt to write
+   * has failed. Settles when no request is under way.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -160,7 +161,7 @@ export class EventWriter implements EventRecorder {
   }
 }
 
-/** Checks the type and the reason of an event. Throws TypeError for an invalid event. */
+/** Returns the occurrence, with its texts cut off. Throws TypeError for an invalid type or reason. */
 function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occurrence {
   const { type, reason, reconcileID } = happened;
   const message: unknown = happened.message;

@@ -38,7 +38,8 @@ export class StoreVault implements Vault {
   /** The number of the index in which {@link hold} claims values. */
   readonly #holders: number;
   /**
-   * The claims of {@link hold} by value. Claims are reused because stores compare the claims of a batch by identity.
+   * The claims that {@link hold} has used, by the claimed id. The same id always has the same claim object, because
+   * stores compare the claims of a batch by identity.
    */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #secrets = new Map<string, Secret>();

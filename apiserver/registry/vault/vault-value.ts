@@ -29,7 +29,7 @@ export function vaultKeyOf(name: string): string {
   return keyPrefixOf(vaultKind) + createHash('sha256').update(name).digest('hex').slice(0, 40);
 }
 
-/** Returns the bytes to store. @throws TypeError for a value that is not JSON, or is too large */
+/** Returns the bytes to store. @throws TypeError for undefined, and for a value that is too large */
 export function encodeVaultValue(name: string, value: unknown): Uint8Array {
   const text = JSON.stringify({ name, value });
   if (value === undefined || Buffer.byteLength(text) > maxValueBytes + maxNameLength + 32)

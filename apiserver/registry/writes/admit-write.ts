@@ -58,8 +58,9 @@ export interface HookContext {
 export interface Admitted {
   readonly object: ApiObject;
   /**
-   * The error of a hook that has a bug. No further hook was called. The write fails with this error, unless the rules
-   * refuse the object first.
+   * The error of a hook that has a bug, or of a conversion between the version of the request and the version of the
+   * hook. No further hook was called. The write fails: with the error of the rules if they refuse the object, otherwise
+   * because of this error.
    */
   readonly failure?: unknown;
 }
@@ -153,7 +154,8 @@ const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 /**
  * Checks the result of a hook, and returns a copy of it, because the hook may still modify its result. @throws
- * HookFailure when the result is not an object with the same name.
+ * HookFailure when the result is not an object, has malformed metadata, or has another apiVersion, kind, name,
+ * namespace or uid
  */
 function readAnswer(
   mounted: MountedHooks,

@@ -143,7 +143,7 @@ class Commit implements Submission {
 
 const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;
 
-/** Returns the result of a committed write: the stored object in the version of the request. */
+/** Returns the result of a commit or of a dry run: the object in the version of the request. */
 export function storedResult(
   { op, object, answer }: PreparedWrite,
   written: Written,

@@ -48,8 +48,8 @@ export interface PreparedWrite {
  * Prepares a write; synchronously, unless the write is long or the request has another version than the storage
  * version. If the versions differ, the write is prepared again after each fetch of a missing conversion, but it is not
  * decided again.
- * @throws ApiError for an object that is too large, cannot be converted to the storage version, or has a unique value
- * that another object holds.
+ * @throws ApiError for an object that is too large, cannot be converted to the storage version or is invalid in it, has
+ * a unique value that another object holds, or cannot be indexed because an index function fails.
  */
 export function prepareWrite(
   resource: Resource,

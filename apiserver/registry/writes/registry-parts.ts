@@ -72,12 +72,12 @@ export interface WriteReview {
   covers(resource: Resource): boolean;
   /**
    * Returns the proposed object with the changes of webhooks. @throws ApiError when a webhook refuses the write, or
-   * does not respond
+   * when the call of a webhook with `failurePolicy: Fail` fails
    */
   change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject>;
   /**
    * Checks the final object. `object` is undefined for a deletion. @throws ApiError when a webhook or a policy refuses
-   * the write, or when a webhook does not respond
+   * the write, or when the call of a webhook with `failurePolicy: Fail` fails
    */
   check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void>;
 }

@@ -12,8 +12,8 @@ export interface Waiting {
 
 /**
  * Waits for a random time before a process takes over from another process, so that the other one can finish its write.
- * The maximum of the wait doubles each time the process loses its claim before it can commit: a commit to a busy
- * database takes longer than the first wait.
+ * The maximum of the wait doubles each time the process loses its claim before it can commit, up to a second: a commit
+ * to a busy database takes longer than the first wait.
  */
 export function waitForTurn({ clock, random }: Waiting, lost: number): Promise<void> {
   const longestMs = Math.min(maxWaitMs, firstWaitMs * 2 ** lost);

@@ -26,7 +26,10 @@ export interface WriteOptions {
   readonly user?: WritingUser | undefined;
   /** The user that webhooks see when {@link user} is absent. Default: the server itself. */
   readonly author?: WritingUser | undefined;
-  /** The author of the write, which decides which label keys are allowed. Default `user`. */
+  /**
+   * The sort of author (a client, a plugin or the service), which decides which label keys are allowed. Default `user`:
+   * a client.
+   */
   readonly writer?: Writer | undefined;
   /** The name of the field manager that the write has in metadata.managedFields. Default `unknown`. */
   readonly fieldManager?: string | undefined;
@@ -41,7 +44,7 @@ export interface WriteOptions {
   readonly annotate?: ((key: string, value: string) => void) | undefined;
   /**
    * True for a write with which the server maintains its own objects. Neither webhooks nor policies review such a
-   * write. Default false.
+   * write, and it is accepted while memory is full. Default false.
    */
   readonly isOwnUpkeep?: boolean | undefined;
   /**

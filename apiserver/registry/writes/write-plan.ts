@@ -212,8 +212,8 @@ export class WritePlanner {
   }
 
   /**
-   * Plans the change of a stored object. @throws ApiError NotFound when the object does not exist; any ApiError of the
-   * rules
+   * Plans the change of a stored object. @throws ApiError NotFound when the object does not exist, InternalError when
+   * it cannot be read; any ApiError of the rules, hooks and reviews
    */
   planChange(resource: Resource, change: RequestedChange): WritePlan | Promise<WritePlan> {
     const { key, options, proposeBroken } = change;
@@ -374,7 +374,7 @@ const noHooks: readonly MountedHooks[] = [];
  */
 const smallObject = 1024;
 
-/** Returns true for an update after which the object takes more memory. */
+/** Returns true for an update that makes an object larger than before, and larger than {@link smallObject}. */
 function isGrowing({ op, data, stored }: PreparedWrite): boolean {
   return op !== 'delete' && data.length > Math.max(smallObject, stored?.size ?? 0);
 }

@@ -22,8 +22,8 @@ export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readon
 
 /**
  * Returns true when no two items have the same identity, and the items of a map are objects. The time is linear in the
- * size of the list. Calls `spend` with the number of values in objects and lists that must be compared, each of which
- * takes some 0.3 µs. Returns false when `spend` returns false.
+ * size of the list. Calls `spend` with the number of values in the objects and lists that must be compared; to compare
+ * one value takes some 0.3 µs. Returns false when `spend` returns false.
  * @throws ApiError RequestEntityTooLarge for more than 10,000 items.
  */
 export function isDistinct(items: readonly unknown[], identity: Identity, spend: (values: number) => boolean): boolean {
@@ -36,7 +36,10 @@ export function isDistinct(items: readonly unknown[], identity: Identity, spend:
     : firstRepetitions(items, identity).length === 0;
 }
 
-/** Returns the number of values in the identities that are objects or lists; 0 when all identities are scalars. */
+/**
+ * Counts the objects and lists in the identities of all items, and the values inside them. Returns 0 when all
+ * identities are scalars.
+ */
 export function comparedValues(items: readonly unknown[], identity: Identity): number {
   let values = 0;
   for (const item of items) {
@@ -50,7 +53,7 @@ function valuesIn(value: unknown): number {
   return isScalar(value) ? 0 : countValues(value, Infinity);
 }
 
-/** Counts an object or a list, and the values in it. Stops soon after the count exceeds `most`. */
+/** Counts a value, and all values inside it. Stops soon after the count exceeds `most`. */
 export function countValues(value: unknown, most: number): number {
   if (typeof value !== 'object' || value === null) return 1;
   let count = 1;

@@ -39,7 +39,10 @@ export class Explainer {
     this.#patterns = patterns;
   }
 
-  /** Returns the violations that were found before the budget was used up; {@link tooComplex} when none were found. */
+  /**
+   * Returns the violations. If the budget is used up, returns only those found so far, or {@link tooComplex} if there
+   * are none.
+   */
   explain(value: unknown): readonly FieldCause[] {
     const violations = new Violations();
     this.#budget.reset();

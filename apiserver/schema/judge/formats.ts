@@ -11,10 +11,10 @@ const dateTimeForm =
   /^(\d{4}-\d\d-\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /**
- * The formats that are checked: those formats of Kubernetes that concern networks, dates and UUIDs, and `byte`. As in
- * Kubernetes, every other format is ignored, for example `int32`. The checks of ajv-formats are used if they agree with
- * Kubernetes. Three of them do not: `date-time` accepts a blank instead of the T, `uri` refuses an absolute path, and
- * `byte` accepts a text of several lines of which only one is valid.
+ * The formats that are checked: those formats of Kubernetes that concern networks, dates, durations and UUIDs, and
+ * `byte`. As in Kubernetes, every other format is ignored, for example `int32`. The checks of ajv-formats are used if
+ * they agree with Kubernetes. Others do not: for example, `date-time` accepts a blank instead of the T, `uri` refuses
+ * an absolute path, and `byte` accepts a text of several lines of which only one is valid.
  */
 export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['date', isDate],

@@ -68,7 +68,7 @@ export class PatternMatches {
     return undefined;
   }
 
-  /** Returns true when a text matches, or when the match is not computed yet. */
+  /** Returns true when a text matches. Also returns true when the match would take long, and is not computed yet. */
   test(pattern: LinearPattern, text: string): boolean {
     const known = this.#results?.get(pattern)?.get(text);
     if (known !== undefined) return known;

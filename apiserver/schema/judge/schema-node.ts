@@ -32,7 +32,7 @@ export function typeBitOf(value: unknown): number {
   return Array.isArray(value) ? typeBits.array : typeBits.object;
 }
 
-/** The schemas in a schema that apply to the same value, and not to its fields or items. */
+/** The subschemas that apply to the same value as the schema itself, and not to a field or an item of the value. */
 export interface InPlace {
   readonly reference: SchemaNode | undefined;
   readonly allOf: readonly SchemaNode[];

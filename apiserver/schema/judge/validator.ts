@@ -28,15 +28,16 @@ export interface ValidatorParts {
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * The number of values that are validated by interpretation before a small schema is compiled. To compile it takes as
- * long as to interpret some thousand values, and many processes see only a few values of a kind.
+ * The count at which a small schema is compiled: the values before the hundredth are validated by interpretation. To
+ * compile a schema takes as long as to interpret some thousand values, and many processes see only a few values of a
+ * kind.
  */
 export const valuesBeforeCode = 100;
 
 /**
- * Validates values with a schema. A small schema of the origin `code` is compiled to code (ajv) at the hundredth value;
- * this takes milliseconds. A large schema, and every schema of a client, is interpreted, and only its patterns are
- * compiled.
+ * Validates values with a schema. A small schema of the origin `code` is compiled to code (ajv) at the hundredth value,
+ * or earlier if a value takes too much work to interpret. The compilation takes milliseconds. A large schema, and every
+ * schema of a client, is interpreted, and only its patterns are compiled.
  */
 export class Validator {
   readonly #patterns = new LinearPatterns();

@@ -43,7 +43,7 @@ export class Violations {
     this.add('FieldValueRequired', 'Required value');
   }
 
-  /** Adds a violation of a rule. The message is the field, then "in body", then `rule`. */
+  /** Adds a violation of a rule. The message has the value, the field, "in body", and `rule`. */
   invalid(value: unknown, rule: string): void {
     this.add('FieldValueInvalid', `Invalid value: ${quoteValue(value)}: ${this.field} in body ${rule}`);
   }

@@ -81,7 +81,9 @@ export class EtcdConnection {
     this.#metadata.set('hasleader', 'true');
   }
 
-  /** Connects and logs in. Calls have a shorter timeout until {@link ready} is called. */
+  /**
+   * Creates a connection, and logs in if there is a user. Calls have a shorter timeout until {@link ready} is called.
+   */
   static async open(endpoint: string, { tls, user, clock }: EtcdAccess): Promise<EtcdConnection> {
     const connection = new EtcdConnection(endpoint, await channelCredentials(tls), clock);
     try {

@@ -59,7 +59,10 @@ export function isCompacted(error: unknown): boolean {
   return error instanceof EtcdError && error.status === status.OUT_OF_RANGE;
 }
 
-/** Returns the StoreError for a failure. Its message starts with `doing`, and contains neither a password nor data. */
+/**
+ * Returns a StoreError unchanged. For any other failure, returns a StoreError whose message starts with `doing`, and
+ * contains neither a password nor data.
+ */
 export function storeErrorFrom(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   const { message } = error instanceof Error ? error : new Error(String(error));

@@ -8,7 +8,7 @@ import { foundIn, get, isAbsent, isEqual, put } from './transactions.ts';
 import { KnownHistory, type KnownRevision } from '../server/known-history.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-/** The oldest version of etcd that is accepted. The tests run with this version as well. */
+/** The oldest version of etcd that is accepted. */
 const oldest = [3, 4] as const;
 
 /**
@@ -46,7 +46,8 @@ export class EtcdHistory {
 
   /**
    * Checks the version and the history of a member. The first call creates the database if it does not exist. A call
-   * starts a new epoch if a backup was restored.
+   * starts a new epoch if a backup was restored. Rejects with StoreError `diverged` if this store had read or written a
+   * history that the member no longer has.
    */
   async check(connection: EtcdConnection): Promise<void> {
     for (;;) {
@@ -141,8 +142,9 @@ export class EtcdHistory {
   }
 
   /**
-   * Compares the history that was found with `last`, the history that was known at the time of the read. `record` is
-   * the record that was found for the revision of `last`. Rejects with StoreError `diverged` if they differ.
+   * Checks that the history that was found contains the history up to `last`, which was known at the time of the read.
+   * `record` is the record that was found for the revision of `last`. Rejects with StoreError `diverged` if it does
+   * not, after a new epoch has started.
    */
   async #compare(
     connection: EtcdConnection,

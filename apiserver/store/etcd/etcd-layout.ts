@@ -9,7 +9,7 @@ import type { ClaimRow } from '../server/batch-plan.ts';
  * - `claim/<kind>/<index>/<value>`: the key of the object that has a unique value
  * - `indexes/<kind>`: the unique indexes of a kind, and their generation
  * - `number/<name>`: the number of a kind or an index
- * - `part/<id>/<n>`: pieces of values that are too large for one request
+ * - `part/<id>/<n>`: pieces of values that were staged because of their size
  * - `garbage/<revision>`: the ids of parts that are deleted when the log is compacted up to this revision
  * - `turn/<id>`: a store that requests a place in the order of writers, see {@link EtcdTurns}
  * - `store/<id>`: a store that has the database open; `exclusive`: the store that has the database exclusively. etcd

@@ -18,7 +18,10 @@ export interface EtcdListenerParts extends Pick<EtcdLinkParts, 'database' | 'clo
   readonly onHead: (head: Head) => void;
 }
 
-/** Watches the head on a separate connection, and reports the revisions of all commits to the subscription. */
+/**
+ * Watches the head on a separate connection, and reports the revision of each head that it receives to the
+ * subscription.
+ */
 export function listenForCommits(
   { database, clock, layout, onHead }: EtcdListenerParts,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
@@ -50,7 +53,7 @@ interface HeadWatch {
   readonly onHead: (value: Buffer) => void;
 }
 
-/** Resolves when the watch has started. When the watch ends, the connection is destroyed. */
+/** Resolves when the watch has started. When the watch ends, the connection counts as lost. */
 async function watchHead(connection: EtcdConnection, { layout, clock, onHead }: HeadWatch): Promise<void> {
   let timer: Timer | undefined;
   await new Promise<void>((resolve, reject) => {

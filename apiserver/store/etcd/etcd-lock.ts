@@ -110,7 +110,7 @@ export class EtcdLock {
   }
 }
 
-/** Renews a lease. Resolves with its remaining time; 0 when it has ended. */
+/** Renews a lease. Resolves with its remaining time in seconds; 0 when it has ended. */
 function renew(connection: EtcdConnection, id: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const stream = connection.stream('Lease/LeaseKeepAlive', renewalMs);

@@ -106,7 +106,10 @@ export class EtcdReader {
     return items.length > 0 || isLast ? { items, isLast } : this.scan(kind, this.#keyOf(page.at(-1)?.kv));
   }
 
-  /** Returns the first changes after a revision, without gaps. Rejects with CompactedError. */
+  /**
+   * Returns the first changes after a revision, without gaps. Rejects with CompactedError if these changes are
+   * compacted.
+   */
   async changes(after: number, { maxRows, maxBytes }: PageLimits): Promise<RowPage<Change>> {
     const { records, more } = await this.#records(after);
     const logged = records.flatMap(({ changes }) => changes.filter(({ revision }) => revision > after));
@@ -279,7 +282,10 @@ function next(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.of(0)]);
 }
 
-/** Returns the number of keys to request, so that the response has about this number of bytes. */
+/**
+ * Returns the number of keys to request, so that the response has about `bytes` bytes, if its values are as large as
+ * those of `kvs`.
+ */
 function keysFor(kvs: readonly KeyValue[], bytes: number): number {
   if (kvs.length === 0) return keysAtOnce.first;
   const size = kvs.reduce((total, { value }) => total + value.byteLength, 0) / kvs.length;

@@ -1,6 +1,6 @@
 /**
- * The bytes of an object. They are in the value itself or, when they are too large for one request, in several parts
- * with their own keys.
+ * The bytes of an object. They are in the value itself or, if they were staged because of their size, in parts with
+ * their own keys.
  */
 export type StoredData =
   | { readonly kind: 'inline'; readonly data: Uint8Array }

@@ -46,7 +46,8 @@ export class MysqlCommitter {
 
   /**
    * Commits a batch in three round trips: the first reads the state on which the batch depends, the second writes the
-   * log with all bytes, and the third makes the changes that are computed from the log.
+   * log with all bytes, and the third makes the changes that are computed from the log. The log of a large batch needs
+   * several round trips.
    */
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const needs = needsOf(batch);

@@ -66,8 +66,8 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
 const noSpace = /\b(error|errno:?) 28\b/;
 
 /**
- * Returns the StoreError for a failure. Its message starts with `doing`, and contains neither a statement nor a
- * password.
+ * Returns a StoreError unchanged. For any other failure, returns a StoreError whose message starts with `doing`, and
+ * contains neither a statement nor a password.
  */
 export function storeErrorFrom(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
@@ -98,7 +98,8 @@ function codeOf(error: unknown): StoreErrorCode {
 
 /**
  * Returns the driver's error without the text of the statement, which contains users' data. An error with an `errno`
- * above zero and an `sqlState` is an error of the server; any other is an error of the connection.
+ * above zero and an `sqlState` is an error of the server, unless the server ends the connection with it. Any other
+ * error is an error of the connection.
  */
 export function fromDriver(error: unknown): Error {
   const { errno, sqlState, code, message }: JsonObject = isJsonObject(error) ? error : {};

@@ -99,7 +99,10 @@ export class MysqlReader {
     return pageOf(rows, bytesOf(found), pageLimits);
   }
 
-  /** Returns the first changes after a revision, without gaps. Rejects with CompactedError. */
+  /**
+   * Returns the first changes after a revision, without gaps. Rejects with CompactedError if these changes are
+   * compacted.
+   */
   async changes(after: number, limits: PageLimits): Promise<RowPage<Change>> {
     const known = this.#history.last;
     // compactRevision is read after the changes, so that it covers every compaction from before the changes were read.

@@ -239,7 +239,10 @@ export const deleteChanges = (upTo: number): readonly string[] => [
   'SELECT ROW_COUNT()',
 ];
 
-/** Returns an integer literal. Throws for any other value, so that no other text gets into a statement. */
+/**
+ * Returns an integer literal. Throws unless the value is a safe integer of at least 0, so that no other text gets into
+ * a statement.
+ */
 export function int(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not an unsigned integer: ${value}`);
   return String(value);

@@ -1,4 +1,3 @@
-/** A database on a MySQL or MariaDB server, with its address and credentials. */
 export interface MysqlDatabase {
   readonly host: string;
   readonly port: number;

@@ -36,8 +36,8 @@ const idleTimeoutS = 8;
 const heartbeatMs = 2_500;
 
 /**
- * The maximum number of attempts at one transaction. It is repeated when the connection is lost, and when the server
- * rolls it back because of a deadlock.
+ * The maximum number of attempts at one transaction. It is repeated when the connection is lost, when the server rolls
+ * it back because of a deadlock, and after KILL QUERY.
  */
 const maxAttempts = 4;
 
@@ -159,8 +159,8 @@ export class MysqlWriter {
   /**
    * Commits a batch whose log is already written; resolves when it is committed. If the response to COMMIT is lost,
    * looks up the batch with the lock of the counter. The lost session had this lock until its transaction was committed
-   * or rolled back. Rejects with StoreError `unknown` when the server does not respond in time, or when the log of the
-   * batch is compacted by then.
+   * or rolled back. Rejects with the error of the COMMIT when the batch is not committed. Rejects with StoreError
+   * `unknown` when the server does not respond in time, or when the log of the batch is compacted by then.
    */
   async finish(connection: MysqlConnection, end: BatchEnd): Promise<void> {
     const { statements, revision, batch } = end;

@@ -17,7 +17,7 @@ type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
 /**
  * Sends each committed change to all processes; packs it only once. The process that has made the commit receives the
  * changes as well: it may need them before the outcome of the commit arrives, and would otherwise read them from the
- * database.
+ * database. While only one process is connected, nothing is sent.
  */
 export class ChangeBroadcast {
   readonly #store: Pick<PagedStore, 'changePages'>;

@@ -27,7 +27,7 @@ export function frameOf(message: unknown): Buffer {
 
 /**
  * Sends messages, by structured clone, over a stream of bytes between two processes of one machine that trust each
- * other. The messages of one turn of the event loop are written together.
+ * other. Messages that are sent before the next tick are written together.
  */
 export class MessageStream {
   readonly #stream: Duplex;

@@ -19,8 +19,8 @@ interface CommitParts {
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
 /**
- * The part for generations. $9 has for each operation the number of its generation in the lists $10 (kinds) and $11
- * (generations).
+ * The part for generations. $9 has for each operation the position of its generation, counted from 1, in the lists $10
+ * (kinds) and $11 (generations).
  */
 const generations = {
   values: ', $9::integer[]',
@@ -157,7 +157,7 @@ export const commitOfGenerations: Statement = { name: 'commit_generations', text
 
 /**
  * The statement for a batch that adds or removes claims, with parameters $1 to $21. It includes the parameters of
- * generations, because operations with claims usually have one.
+ * generations, because operations with claims usually have a generation.
  */
 export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };
 

@@ -8,8 +8,9 @@ import { StoreError } from '../store-error.ts';
 import type { Committed, Operation } from '../store.ts';
 
 /**
- * The result of sending a transaction. `lost`: the connection failed before the response to COMMIT, so the outcome must
- * be looked up in the database. `refused`: nothing was written.
+ * The result of sending a transaction. `lost`: the connection failed before the response to COMMIT, or the server has
+ * warned that no standby has confirmed the commit. The outcome must then be looked up in the database. `refused`:
+ * nothing was written.
  */
 export type BatchResult =
   | ({ readonly kind: 'done' } & Committed)

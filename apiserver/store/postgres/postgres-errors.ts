@@ -45,8 +45,8 @@ export function isAfterFailure(error: unknown): boolean {
 }
 
 /**
- * Returns the StoreError for an error of the driver. Its message starts with `doing`, and contains neither data of a
- * row nor a URL.
+ * Returns a StoreError unchanged. For an error of the driver, returns a StoreError whose message starts with `doing`,
+ * and contains neither data of a row nor a URL.
  */
 export function storeErrorFrom(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;

@@ -46,7 +46,7 @@ export const setMeta = `INSERT INTO homeostat_meta (name, value) VALUES ($1, $2)
 
 export const getServerVersion = `SELECT current_setting('server_version_num')::int AS version`;
 
-/** The first statement of a writing transaction. The session that has locked this row assigns the next revisions. */
+/** Locks the row of the counter. The session that has locked this row assigns the next revisions. */
 export const lockCounter: Statement = {
   name: 'lock_counter',
   text: 'SELECT revision FROM homeostat_counter WHERE id = 1 FOR UPDATE',

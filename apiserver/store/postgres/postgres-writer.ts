@@ -104,9 +104,10 @@ export class PostgresWriter {
   }
 
   /**
-   * Sends a batch until all its operations have an outcome. After a lost connection, first looks up the outcome of the
-   * lost transaction, and then sends only the operations that were not written. So nothing is written twice, and every
-   * reported outcome is true.
+   * Sends a batch until all its operations have an outcome, at most {@link maxAttempts} times. After a lost connection,
+   * first looks up the outcome of the lost transaction, and then sends only the operations that were not written. So
+   * nothing is written twice, and every reported outcome is true. If it fails after a part of the batch was written,
+   * rejects with StoreError `unknown`.
    */
   async #commit(batch: readonly Operation[]): Promise<Committed> {
     const outcomes = new BatchOutcomes(batch);

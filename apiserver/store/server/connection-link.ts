@@ -56,7 +56,10 @@ type State<Connection> =
 
 type Down = State<never> & { readonly kind: 'down' };
 
-/** A connection that is opened again when it is lost. Attempts are repeated with back-off until one succeeds. */
+/**
+ * A connection that is opened again when it is lost. Attempts are repeated with back-off until one succeeds, or until
+ * `mayPass` refuses another attempt.
+ */
 export class ConnectionLink<Connection extends LinkedConnection> {
   readonly #parts: LinkParts<Connection>;
   readonly #options: LinkOptions;
@@ -95,7 +98,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
 
   /**
    * Resolves with a connection, which may be lost at any time. Rejects when there is still no connection 5 s after the
-   * loss of the last one.
+   * loss of the last one; immediately, when no further attempt is made.
    */
   async get(): Promise<Connection> {
     if (this.#state.kind === 'idle' || (this.#state.kind === 'up' && this.#state.connection.isLost)) this.#start();

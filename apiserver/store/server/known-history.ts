@@ -51,8 +51,8 @@ export class KnownHistory {
   }
 
   /**
-   * Compares the history that was found with `known`, the value of {@link last} at the time of the query. Throws
-   * StoreError `diverged` if they differ; after that, every call throws this error.
+   * Checks that the history that was found contains the history up to `known`, the value of {@link last} at the time of
+   * the query. Throws StoreError `diverged` if it does not; after that, every call throws this error.
    */
   check(found: FoundHistory, known: KnownRevision): void {
     if (this.#diverged) throw this.#diverged;

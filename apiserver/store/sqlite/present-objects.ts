@@ -30,7 +30,6 @@ export class PresentObjects {
   readonly #tables: Map<number, RevisionTable>;
   readonly #keyAt: SqlStatement<{ readonly key: string }>;
   readonly #secret: HashSecret;
-  /** The revision at which these objects were last copied into the database; 0 when there is no copy. */
   #copied: number;
 
   /**

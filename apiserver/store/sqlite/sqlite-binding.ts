@@ -25,8 +25,8 @@ export interface SqlDatabase {
 export interface SqliteBinding {
   readonly name: string;
   /**
-   * Loads the binding. Resolves with undefined when this runtime does not have it; rejects when this runtime has the
-   * binding, but cannot load it.
+   * Loads the binding. Resolves with undefined when Node does not have it; rejects when its package is not installed or
+   * cannot be loaded.
    */
   load(): Promise<((path: string) => SqlDatabase) | undefined>;
 }
@@ -106,8 +106,8 @@ const codesByName: readonly (readonly [prefix: string, code: StoreErrorCode])[] 
 ];
 
 /**
- * Returns the StoreError for an error of a binding. Its code is `refused` for an error that the storage medium has not
- * caused.
+ * Returns a StoreError unchanged. For an error of a binding, returns a StoreError whose code comes from the result code
+ * of SQLite; `refused` for result codes that are not listed above.
  */
 export function storeErrorFrom(error: unknown): StoreError {
   if (error instanceof StoreError) return error;

@@ -47,7 +47,7 @@ export type StoredPart = Pick<KeptData, 'last' | 'data'>;
 
 /**
  * The result of beginning a scan: the revisions of all objects at this time, in ascending order. The states with these
- * revisions can be read until `endScan`.
+ * revisions can be read until `endScan`, unless a million changes are made meanwhile.
  */
 export interface BegunScan {
   readonly scan: number;

@@ -82,9 +82,10 @@ export class SqliteReader {
   }
 
   /**
-   * Drops changes up to the revision `upTo`, at most `maxRows`. `copied` is the revision at which the table `present` was
-   * last written (0: never). Dropped states that this table still names are recorded in the table `gone`. Returns the
-   * number of dropped changes, and the new compactRevision. Call this in a transaction.
+   * Drops changes up to the revision `upTo`, at most `maxRows`, and none that a running scan protects. `copied` is the
+   * revision at which the table `present` was last written (0: never). Dropped states that this table still names are
+   * recorded in the table `gone`. Returns the number of dropped changes, and the new compactRevision. Call this in a
+   * transaction.
    */
   compact({ upTo, maxRows, copied }: { readonly upTo: number; readonly maxRows: number; readonly copied: number }): {
     readonly dropped: number;

@@ -29,7 +29,8 @@ type Handlers = {
 };
 
 /**
- * The fraction of the objects that must have changed before a running store writes a new copy of the present objects.
+ * The number of changes, as a fraction of the number of objects, after which a running store writes a new copy of the
+ * present objects.
  */
 const copiedShare = 1 / 2;
 
