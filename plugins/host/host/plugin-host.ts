@@ -383,11 +383,11 @@ export class PluginHost {
   }
 
   #report(name: string, report: Pick<PluginReport, 'phase'> & Partial<PluginReport>): void {
-    const enabled = this.#fleet.isEnabled(name);
+    const wishes = this.#fleet.wishesOf(name);
     const known = report.phase === 'Started' ? [] : this.#blocked.kindsOf(name);
     const held = known === undefined ? {} : { held: known };
     const atMs = this.#parts.clock.now();
-    this.#objects.report(name, { indexing: [], contested: [], ...held, ...report, enabled, atMs });
+    this.#objects.report(name, { indexing: [], contested: [], ...held, ...report, wishes, atMs });
   }
 }
 
