@@ -41,6 +41,14 @@ describe('People who log in', () => {
     expect((await admin('PUT', `${users}/${name}/password`, { password })).status).to.equal(204);
   }
 
+  async function setDisabled(name: string, disabled: boolean): Promise<Response> {
+    return fetch(`${server.url}${users}/${name}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ spec: { disabled } }),
+    });
+  }
+
   async function logIn(user: string, sent = password, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(`${server.url}/login`, {
       method: 'POST',
@@ -91,15 +99,7 @@ describe('People who log in', () => {
     ['they log out', async (cookie: string) => fetch(`${server.url}/logout`, { method: 'POST', headers: { cookie } })],
     ['their password changes', async () => admin('PUT', `${users}/ada/password`, { password: 'another long secret' })],
     ['they are deleted', async () => admin('DELETE', `${users}/ada`)],
-    [
-      'they are disabled',
-      async () =>
-        fetch(`${server.url}${users}/ada`, {
-          method: 'PATCH',
-          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/merge-patch+json' },
-          body: '{"spec":{"disabled":true}}',
-        }),
-    ],
+    ['they are disabled', async () => setDisabled('ada', true)],
   ] as const) {
     it(`are logged out once ${what} [slow]`, async () => {
       await start();
@@ -110,6 +110,15 @@ describe('People who log in', () => {
       expect(await statusOf(cookie)).to.equal(401);
     });
   }
+
+  it('stay logged out when they are disabled and enabled again', async () => {
+    await start();
+    await addUser('ada');
+    const cookie = await cookieOf('ada');
+    for (const disabled of [true, false]) expect((await setDisabled('ada', disabled)).status).to.equal(200);
+    await eventually(async () => expect(await statusOf(cookie)).to.equal(401));
+    expect(await statusOf(await cookieOf('ada'))).to.equal(200);
+  });
 
   it('are logged out after 8 hours without a request, and after 7 days in any case [slow]', async () => {
     const clock = new FakeClock();

@@ -30,7 +30,7 @@ const spec = {
     disabled: {
       type: 'boolean',
       default: false,
-      description: 'A disabled user cannot log in, and every session of the user has ended.',
+      description: 'A disabled user cannot log in with the password. The sessions that began with it have ended.',
     },
   },
 } as const;

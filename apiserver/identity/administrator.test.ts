@@ -50,8 +50,8 @@ describe('the administrator', () => {
     vault = memoryVault();
   });
 
-  async function open(file: AdministratorFile, isShared = false): Promise<Administrator> {
-    const administrator = new Administrator({ file, vault, isShared, logger: silentLogger });
+  async function open(file: AdministratorFile, isShared = false, logger = silentLogger): Promise<Administrator> {
+    const administrator = new Administrator({ file, vault, isShared, logger });
     await administrator.open();
     return administrator;
   }
@@ -91,6 +91,17 @@ describe('the administrator', () => {
     const two = new FileInMemory();
     const second = await open(two, true);
     expect([two.token, isIn(second, one)]).to.deep.equal([undefined, true]);
+  });
+
+  it('can get a token on a replica without the file even if no machine has it, as the warning of the replica says', async () => {
+    await open(new FileInMemory(), true);
+    const warnings: string[] = [];
+    const file = new FileInMemory();
+    await open(file, true, { ...silentLogger, warn: (_fields, message) => void warnings.push(message) });
+    expect(warnings).to.have.length(1);
+    expect(warnings[0]).to.include('copy the file from the machine that created it').and.include('another token');
+    await file.write('another-token-of-mine');
+    expect(isIn(await open(file, true), file)).to.equal(true);
   });
 
   it('has one token when several replicas start at the same time', async () => {

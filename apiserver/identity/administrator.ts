@@ -76,7 +76,8 @@ export class Administrator implements TokenAuthenticator {
     if (own !== undefined) await adopt(own, known, this.#parts);
     else if (!isShared || known === undefined) await makeToken(known, this.#parts);
     if (file.read() !== undefined) return;
-    const cure = 'copy the kubeconfig from the machine that created it';
+    const cure =
+      'copy the file from the machine that created it; if no machine has it, write a kubeconfig with another token to this file, and restart the server';
     logger.warn({ file: file.path }, `this machine has no kubeconfig of the administrator: ${cure}`);
   }
 }

@@ -68,6 +68,14 @@ export class KindCache {
     return this.#table.size;
   }
 
+  /** Returns the number of objects in a namespace by the index; {@link size} if the index is not built. O(log n). */
+  sizeIn(namespace: string): number {
+    const index = this.#byName.get(namespaceIndex.name);
+    if (index?.isMade !== true) return this.size;
+    const { from, to } = index.values.rangeOf(namespace);
+    return to - from;
+  }
+
   index(name: string): KindIndex | undefined {
     return this.#byName.get(name);
   }

@@ -4,6 +4,7 @@ import type { LoginProvider } from '../identity/login-provider.ts';
 import { authenticated, mastersGroup } from '../identity/user-info.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import type { Entry } from '../index/entry.ts';
+import type { FeedChange } from '../index/feed-change.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { PeriodicTask } from '../base/periodic-task.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
@@ -61,7 +62,9 @@ export class People {
   readonly tokens: TokenLogins;
   readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
-  #unfollow = (): void => undefined;
+  readonly #unfollow: (() => void)[] = [];
+  /** The work that deletes sessions of users who were just disabled. */
+  readonly #ending = new Set<Promise<void>>();
   /** The owners of passwords whose users were absent at the last check. */
   #absent = new Set<string>();
 
@@ -134,14 +137,29 @@ export class People {
   start(): void {
     const remember = ({ user, address }: Home): void => this.#throttle.remember(user, address);
     for (const home of this.#sessions.homes()) remember(home);
-    this.#unfollow = this.#sessions.onHome(remember);
+    this.#unfollow.push(this.#sessions.onHome(remember));
+    const users = this.#parts.users()?.feed;
+    if (users !== undefined) this.#unfollow.push(users.subscribe((change) => this.#onUser(change)));
     this.#sweeps.start();
   }
 
   async stop(): Promise<void> {
-    this.#unfollow();
+    for (const unfollow of this.#unfollow.splice(0)) unfollow();
     this.#failures.stop();
-    await this.#sweeps.stop();
+    await Promise.all([this.#sweeps.stop(), ...this.#ending]);
+  }
+
+  /** Deletes the sessions of a disabled user at once, because the user may be enabled again before the next sweep. */
+  #onUser({ type, entry }: FeedChange): void {
+    if (type === 'DELETED' || personOf(entry).isEnabled) return;
+    const { name } = entry;
+    const { clock, logger } = this.#parts;
+    const nowMs = clock.now();
+    const ending = this.#sessions
+      .sweep((session) => 'password' in session && session.user === name && session.startedMs <= nowMs)
+      .catch((err: unknown) => logger.warn({ err }, 'the sessions of a disabled user could not be deleted'))
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
   }
 
   #userOf(secret: string, session: Session): UserInfo | undefined | Promise<UserInfo | undefined> {

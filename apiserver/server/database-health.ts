@@ -39,16 +39,19 @@ export class DatabaseHealth implements HealthCheck {
 
   /**
    * Records the result of an access; `error` is undefined after a success. Ignores errors that say nothing about the
-   * database: those that the request itself has caused, and those of a closed store.
+   * database: those that the request itself has caused, and those of a closed store. A {@link lasting} failure stays:
+   * other accesses to a damaged database may still succeed.
    */
   report(what: Use, error: unknown): void {
+    const mustStay = this.#failures.get(what)?.isLasting === true;
     if (error === undefined) {
-      this.#failures.delete(what);
+      if (!mustStay) this.#failures.delete(what);
       return;
     }
     const code = storeErrorCodeOf(error);
     if (code === undefined || code === 'refused' || code === 'closed') return;
     if (code === 'newer') this.#becomeOutdated(toError(error));
+    if (mustStay) return;
     const problem = `cannot ${what}: ${toError(error).message}`;
     this.#failures.set(what, { problem, atMs: this.#clock.monotonicMs(), isLasting: lasting.has(code) });
   }

@@ -20,8 +20,12 @@ export interface Connections {
 
 /** The source of the number of objects that each kind has. */
 interface KindSizes {
-  /** Returns the number of objects of a kind; undefined for a kind that is not served. */
-  sizeOf(group: string, version: string, plural: string): number | undefined;
+  /** Returns the number of objects of a kind, in a namespace or in all; undefined for a kind that is not served. */
+  sizeOf(group: string, version: string, plural: string, place?: Place): number | undefined;
+}
+
+interface Place {
+  readonly namespace?: string | undefined;
 }
 
 export interface FairShareParts {
@@ -37,6 +41,12 @@ const endpoint: Work = { level: 'endpoints', cost: 1 };
 const wholeStore: Work = { level: 'bulk', cost: maxCost };
 
 const copyPaths: ReadonlySet<string> = new Set(['/backup', '/export', '/export/decrypted']);
+
+/**
+ * The verbs whose work depends on the number of objects. The number of a namespace takes a search of the index, so it is
+ * not read for other verbs.
+ */
+const readsMany: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 
 const leaseVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch']);
 
@@ -70,11 +80,12 @@ function workOf(context: Context, { table }: FairShareParts): Work {
   if (!asked.isResource) return copyPaths.has(withoutTrailingSlash(asked.path)) ? wholeStore : endpoint;
   const { group, version, resource, verb } = asked;
   if (resource === 'leases' && group === 'coordination.k8s.io' && leaseVerbs.has(verb)) return lease;
-  const size = table.sizeOf(group, version, resource);
-  if (size === undefined) return endpoint;
+  const all = table.sizeOf(group, version, resource);
+  if (all === undefined) return endpoint;
+  if (!readsMany.has(verb)) return light;
+  const size = asked.namespace === undefined ? all : (table.sizeOf(group, version, resource, asked) ?? all);
   if (verb === 'deletecollection') return { level: 'bulk', cost: workOfReading(size, true).cost };
   if (verb === 'list') return workOfList(context, size);
-  if (verb !== 'watch') return light;
   const from = firstOf(queryOf(context), 'resourceVersion') ?? '0';
   return from === '0' ? workOfReading(size, false) : light;
 }

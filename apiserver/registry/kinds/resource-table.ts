@@ -11,6 +11,12 @@ import { notReady } from './resource.ts';
 import type { Resource } from './resource.ts';
 import type { Registration, SchemeManager } from './scheme-manager.ts';
 
+interface Place {
+  readonly namespace?: string | undefined;
+}
+
+const everywhere: Place = {};
+
 interface TableEvents {
   /** Called when a kind begins to be served. */
   readonly opened: (resource: Resource) => void;
@@ -82,10 +88,13 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   /**
    * Returns the number of objects of a kind: 0 while the kind is being indexed, undefined when there is no such kind.
+   * With a namespace, only the objects in this namespace count.
    */
-  sizeOf(group: string, version: string, plural: string): number | undefined {
+  sizeOf(group: string, version: string, plural: string, { namespace }: Place = everywhere): number | undefined {
     const slot = this.#slotAt(group, version, plural);
-    return slot === undefined ? undefined : (slot.resource?.cache.size ?? 0);
+    if (slot === undefined) return undefined;
+    const cache = slot.resource?.cache;
+    return (namespace === undefined ? cache?.size : cache?.sizeIn(namespace)) ?? 0;
   }
 
   /**

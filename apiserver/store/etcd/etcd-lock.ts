@@ -110,7 +110,7 @@ export class EtcdLock {
   }
 }
 
-/** Renews a lease. Resolves with its remaining time in seconds; 0 when it has ended. */
+/** Renews a lease. Resolves with its remaining time; 0 when it has ended, or the member does not say. */
 function renew(connection: EtcdConnection, id: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const stream = connection.stream('Lease/LeaseKeepAlive', renewalMs);
@@ -119,7 +119,7 @@ function renew(connection: EtcdConnection, id: number): Promise<number> {
       stream.cancel();
     });
     stream.on('error', reject);
-    stream.on('end', () => reject(new StoreError('io', 'the member ended the renewal of a lease')));
+    stream.on('end', () => resolve(0));
     stream.write({ ID: id });
   });
 }

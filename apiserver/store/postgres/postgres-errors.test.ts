@@ -17,6 +17,8 @@ describe('errors of PostgreSQL', () => {
     ['a server that shuts down', '57P01', 'io'],
     ['a failing disk', '58030', 'io'],
     ['a damaged page', 'XX001', 'corrupt'],
+    ['a damaged index', 'XX002', 'corrupt'],
+    ['an internal error', 'XX000', 'io'],
     ['a missing value', '23502', 'refused'],
     ['a wrong password', '28P01', 'refused'],
   ] as const) {

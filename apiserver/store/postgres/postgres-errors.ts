@@ -29,7 +29,10 @@ const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['57', 'io'],
   ['58', 'io'],
   ['08', 'io'],
-  ['XX', 'corrupt'],
+  // Damaged data or a damaged index. Other internal errors may pass; poolers send them, too.
+  ['XX001', 'corrupt'],
+  ['XX002', 'corrupt'],
+  ['XX', 'io'],
 ];
 
 /** Returns true for an error that the server has sent, after which the connection can still be used. */

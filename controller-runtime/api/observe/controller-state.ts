@@ -7,8 +7,9 @@ export interface ControllerKey {
   /** `name`, or `namespace/name`. */
   readonly key: string;
   /**
-   * `paused`: an annotation of the object pauses the controller. `parked`: the key waits for the next change.
-   * `delayed`: the key waits until `nextTime`.
+   * `paused`: an annotation of the object pauses the controller. `parked`: the key waits until its object or a related
+   * object changes, a slot of the controller's schedule begins, or a run is requested. `delayed`: the key waits until
+   * `nextTime`.
    */
   readonly state: 'processing' | 'parked' | 'delayed' | 'ready' | 'paused';
   /**

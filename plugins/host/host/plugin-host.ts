@@ -115,7 +115,8 @@ export class PluginHost {
     });
     const onDesired = async (desired: DesiredPlugin): Promise<void> => this.#onDesired(desired);
     const onDeleted = async (name: string): Promise<boolean> => this.#onDeleted(name);
-    this.#objects = new PluginObjects({ server, clock, logger, onDesired, onDeleted });
+    const onAbandoned = async (name: string): Promise<void> => this.#onAbandoned(name);
+    this.#objects = new PluginObjects({ server, clock, logger, onDesired, onDeleted, onAbandoned });
   }
 
   /**
@@ -344,7 +345,6 @@ export class PluginHost {
 
   /** Forgets a stopped plugin when its folder was removed and its object was deleted. */
   async #onDeleted(name: string): Promise<boolean> {
-    if (this.#fleet.get(name) === undefined) await removeRoles(name, this.#parts);
     if (this.#pluginsDir === undefined || !this.#installed.has(name)) return false;
     if ((await installedPlugins(this.#pluginsDir)).includes(name)) return false;
     if (this.#fleet.get(name)?.hasEnded === false) return false;
@@ -353,8 +353,11 @@ export class PluginHost {
     this.#refused.delete(name);
     this.#settings.remove(name);
     this.#fleet.remove(name);
-    await removeRoles(name, this.#parts);
     return true;
+  }
+
+  async #onAbandoned(name: string): Promise<void> {
+    if (this.#fleet.get(name) === undefined) await removeRoles(name, this.#parts);
   }
 
   #onChange({ manifest, state, indexing }: PluginInstance): void {
@@ -383,11 +386,11 @@ export class PluginHost {
   }
 
   #report(name: string, report: Pick<PluginReport, 'phase'> & Partial<PluginReport>): void {
-    const enabled = this.#fleet.isEnabled(name);
+    const wishes = this.#fleet.wishesOf(name);
     const known = report.phase === 'Started' ? [] : this.#blocked.kindsOf(name);
     const held = known === undefined ? {} : { held: known };
     const atMs = this.#parts.clock.now();
-    this.#objects.report(name, { indexing: [], contested: [], ...held, ...report, enabled, atMs });
+    this.#objects.report(name, { indexing: [], contested: [], ...held, ...report, wishes, atMs });
   }
 }
 

@@ -58,8 +58,12 @@ export class PluginFleet {
     return this.#instances.get(name);
   }
 
+  wishesOf(name: string): PluginWishes {
+    return this.#wishes.get(name) ?? { enabled: true };
+  }
+
   isEnabled(name: string): boolean {
-    return this.#wishes.get(name)?.enabled ?? true;
+    return this.wishesOf(name).enabled;
   }
 
   /** True when no step of a plugin is running, and no controller has work. */

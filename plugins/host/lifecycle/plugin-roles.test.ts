@@ -3,12 +3,13 @@ import type { ApiServer } from '@homeostat/apiserver';
 import { createClient } from '@homeostat/controller-runtime';
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { definePlugin } from '../index.ts';
 import type { PluginContext } from '../index.ts';
 import { PluginHost } from '../host/plugin-host.ts';
 import type { PluginRole } from '../manifest/permission-rules.ts';
+import { pluginKind } from '../objects/plugin-kind.ts';
 import { pluginSource } from '../package/plugin-source.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
 import { widgetModel } from '../widget.fixture.ts';
@@ -24,6 +25,17 @@ const binding = defineModel({
   plural: 'clusterrolebindings',
   schema: anything,
 });
+
+/** Returns the server, as if other servers used its database. */
+function sharing(server: ApiServer): ApiServer {
+  return new Proxy(server, {
+    get(target, key) {
+      if (key === 'sharesDatabase') return true;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
 
 describe('the roles of a plugin', () => {
   let server: ApiServer;
@@ -93,6 +105,29 @@ describe('the roles of a plugin', () => {
     const [kind] = server.schemeManager.list().filter(({ descriptor }) => descriptor.kind === 'Plugin');
     expect(kind?.descriptor.group).to.equal(`plugin.${serviceDomain}`);
     await server.client.delete(kind?.descriptor as ModelDescriptor, 'shop');
+    await eventually(async () => expect(await rolesOf()).to.deep.equal([]));
+  });
+
+  it('stay on a shared database when another replica has the plugin and creates the Plugin object again', async () => {
+    host.add(shop([reader]));
+    await host.start();
+    await host.stop();
+    const clock = new FakeClock();
+    host = new PluginHost({ server: sharing(server), clock, leaderElection: false });
+    await host.start();
+    const kind = pluginKind(server.schemeManager.serviceDomain);
+    const deleted = async (): Promise<void> => {
+      await server.client.delete(kind, 'shop');
+      await eventually(() => host.isIdle());
+    };
+    await deleted();
+    expect(await rolesOf()).to.deep.equal(['plugin:shop:reader']);
+    await server.client.create(kind, { metadata: { name: 'shop' }, spec: { enabled: true } });
+    await clock.advance(60_000);
+    await eventually(() => host.isIdle());
+    expect(await rolesOf()).to.deep.equal(['plugin:shop:reader']);
+    await deleted();
+    await clock.advance(60_000);
     await eventually(async () => expect(await rolesOf()).to.deep.equal([]));
   });
 

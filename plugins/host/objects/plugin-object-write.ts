@@ -37,10 +37,10 @@ export async function writePluginObject(report: PluginReport, write: PluginObjec
 
 async function writeSpec(report: PluginReport, write: PluginObjectWrite): Promise<PluginObject | undefined> {
   const { client, kind, name } = write;
-  const { identity, enabled } = report;
+  const { identity, wishes } = report;
   const present = await client.get(kind, name).catch(ignoreNotFound);
   if (identity === undefined) return present;
-  if (present === undefined) return client.create(kind, { metadata: { name }, spec: { enabled, ...identity } });
+  if (present === undefined) return client.create(kind, { metadata: { name }, spec: { ...wishes, ...identity } });
   return client.update({ ...present, spec: { ...wishesOf(present.spec), ...identity } });
 }
 

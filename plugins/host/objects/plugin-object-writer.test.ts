@@ -6,7 +6,7 @@ import type { PluginReport } from './plugin-report.ts';
 import type { PluginPhase } from '../lifecycle/plugin-state.ts';
 
 const report = (phase: PluginPhase, message = ''): PluginReport => ({
-  enabled: true,
+  wishes: { enabled: true },
   phase,
   message,
   indexing: [],

@@ -339,11 +339,13 @@ describe('Plugin objects', () => {
     add('a');
     add('b');
     await started();
+    await change('a', { reload: 'once' });
     await change('b', { enabled: false });
     calls = [];
     for (const name of ['a', 'b']) await server.client.delete(kind, name);
     await idle();
     expect((await object('a')).status).to.include({ phase: 'Started' });
+    expect((await object('a')).spec.reload).to.equal('once');
     expect((await object('b')).spec.enabled).to.equal(false);
     expect((await object('b')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
     expect(calls).to.deep.equal([]);

@@ -2,7 +2,7 @@ import { ignoreNotFound } from '@homeostat/controller-runtime/api';
 import { serviceOwner } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { controller, createManager } from '@homeostat/controller-runtime';
-import type { Manager, ReconcileRequest } from '@homeostat/controller-runtime';
+import type { Manager, ReconcileRequest, ReconcileResult } from '@homeostat/controller-runtime';
 import type { Clock, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { pluginKind, wishesOf } from './plugin-kind.ts';
 import type { PluginWishes } from '../lifecycle/plugin-state.ts';
@@ -11,8 +11,14 @@ import { writePluginObject } from './plugin-object-write.ts';
 import { PluginObjectWriter } from './plugin-object-writer.ts';
 import type { PluginReport } from './plugin-report.ts';
 
+/**
+ * The time within which another server that has the plugin of a deleted object creates the object again. It is usually
+ * a fraction of a second.
+ */
+const recreationMs = 10_000;
+
 export interface PluginObjectsParts {
-  readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
+  readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady' | 'sharesDatabase'>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called for each object once `follow` is called, and after each change. Calls for one name do not overlap. */
@@ -22,6 +28,8 @@ export interface PluginObjectsParts {
    * created again.
    */
   readonly onDeleted: (name: string) => Promise<boolean>;
+  /** Called when an object was deleted, and no server of the same database has created it again. */
+  readonly onAbandoned: (name: string) => Promise<void>;
 }
 
 /** The desired state in an object of kind Plugin. */
@@ -40,6 +48,8 @@ export class PluginObjects {
   readonly #writers = new Map<string, PluginObjectWriter>();
   /** By object name: the last `metadata.generation` that the host has processed. */
   readonly #generations = new Map<string, number>();
+  /** By name of a deleted object: the time of the clock when its absence was noticed. */
+  readonly #absentSinceMs = new Map<string, number>();
   readonly #unfollow = new AbortController();
   readonly #closing = new AbortController();
   #opened: Promise<readonly DesiredPlugin[]> | undefined;
@@ -50,7 +60,7 @@ export class PluginObjects {
     const { server, clock, logger } = parts;
     this.#parts = parts;
     this.#kind = pluginKind(server.schemeManager.serviceDomain);
-    const reconcile = async (request: ReconcileRequest): Promise<void> => this.#reconcile(request);
+    const reconcile = async (request: ReconcileRequest): Promise<ReconcileResult> => this.#reconcile(request);
     const definition = controller(this.#kind, { name: 'plugins', reconcile: { reconcile } });
     this.#manager = createManager({ client: server.client, clock, logger, controllers: [definition] });
   }
@@ -112,15 +122,31 @@ export class PluginObjects {
     }
   }
 
-  async #reconcile({ name, client }: ReconcileRequest): Promise<void> {
+  async #reconcile({ name, client }: ReconcileRequest): Promise<ReconcileResult> {
     const object = await client.get(this.#kind, name).catch(ignoreNotFound);
     if (object === undefined) this.#forget(name, await this.#parts.onDeleted(name));
     else {
+      this.#absentSinceMs.delete(name);
       this.#generations.set(name, object.metadata.generation);
       await this.#parts.onDesired({ name, ...wishesOf(object.spec) });
     }
     // A client may have changed the host's fields, or deleted the object.
     this.#writers.get(name)?.refresh();
+    if (object === undefined) return this.#noteAbsence(name);
+  }
+
+  /** Resolves with the time after which the object has to be looked for again, if another server may create it. */
+  async #noteAbsence(name: string): Promise<ReconcileResult> {
+    const { clock, server, onAbandoned } = this.#parts;
+    const nowMs = clock.monotonicMs();
+    const sinceMs = this.#absentSinceMs.get(name) ?? nowMs;
+    const waitMs = server.sharesDatabase ? sinceMs + recreationMs - nowMs : 0;
+    if (waitMs > 0) {
+      this.#absentSinceMs.set(name, sinceMs);
+      return { after: waitMs };
+    }
+    this.#absentSinceMs.delete(name);
+    await onAbandoned(name);
   }
 
   #forget(name: string, isGone: boolean): void {

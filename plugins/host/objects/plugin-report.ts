@@ -3,15 +3,15 @@ import type { Condition, NewCondition } from '@homeostat/controller-runtime/api'
 import type { BlockedKind } from '../lifecycle/blocked-deletions.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import type { PluginIdentity, PluginObserved } from './plugin-kind.ts';
-import type { PluginFailure, PluginPhase } from '../lifecycle/plugin-state.ts';
+import type { PluginFailure, PluginPhase, PluginWishes } from '../lifecycle/plugin-state.ts';
 import type { KindProgress } from '../lifecycle/served-kinds.ts';
 
 /** The host's report about a plugin at one moment. */
 export interface PluginReport {
   /** Absent for a plugin that the host does not have. */
   readonly identity?: PluginIdentity;
-  /** The value of `enabled` in the spec of a new object; an object that exists keeps its value. */
-  readonly enabled: boolean;
+  /** The fields of the user in the spec of a new object; an object that exists keeps its own. */
+  readonly wishes: PluginWishes;
   readonly phase: PluginPhase;
   /** Absent when the phase needs no reason. */
   readonly reason?: PluginFailure | 'Disabled' | 'NotInstalled';

@@ -31,7 +31,9 @@ export class AdminKubeconfig implements AdministratorFile {
     const problem = secretFileProblem(this.path);
     if (problem !== undefined) throw new Error(`${this.path}: ${problem}`);
     const { token } = readKubeconfig(this.path);
-    const cure = 'put the token into the file, or delete the file: the server then creates a new file when it starts';
+    // The server creates no token for a shared database that has one, because another machine may have the file.
+    const cure =
+      'put the token, or another one, into the file; with SQLite, you can also delete the file: the server then creates a new one when it starts';
     if (token === undefined) throw new Error(`${this.path}: has no token: ${cure}`);
     const [invalid] = checkToken(token);
     if (invalid !== undefined) throw new Error(`${this.path}: the token ${invalid}: ${cure}`);
