@@ -19,9 +19,9 @@ function testsOf(folder) {
 const several = ['plugins', 'examples'].flatMap((folder) => namesIn(folder).map((name) => `${folder}/${name}`));
 const files = ['test', ...several, 'apiserver', 'controller-runtime'].flatMap(testsOf);
 
-// The tests of the stores for etcd, MySQL and PostgreSQL mostly wait for their databases. If they ran one after the
-// other, all processes would wait at the same time, and the cores would be idle. So these tests are spread over the
-// run.
+// The tests of the stores for etcd, MySQL and PostgreSQL mostly wait for their databases. If these tests were together
+// in the list, all processes would wait at the same time, and the cores would be idle. So these tests are spread over
+// the run.
 const isWaiting = (file) => /^apiserver\/dist\/store\/(etcd|mysql|postgres)\//.test(file);
 const waiting = files.filter(isWaiting);
 const others = files.filter((file) => !isWaiting(file));

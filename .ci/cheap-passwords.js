@@ -1,7 +1,7 @@
-// Makes the hashes of passwords cheap in tests. A hash of the product takes a quarter of a second of CPU time. This time
-// makes it expensive to guess the password of a stored hash, but is of no use in a test. A call with a cost other than
-// the product's keeps its cost: password-hash.test.ts makes such a call, to show that the check of a password uses the
-// cost that is stored in the hash.
+// Makes the hashes of passwords cheap in tests. In the product, a hash takes a quarter of a second of CPU time, so that
+// it is expensive to guess the password of a stored hash. Tests do not need this protection. A call with a cost other
+// than the product's keeps its cost: password-hash.test.ts makes such a call, to show that the check of a password uses
+// the cost that is stored in the hash.
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 

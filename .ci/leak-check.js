@@ -106,7 +106,8 @@ async function expectNothingLeft() {
     await delay(pollMs, undefined, { ref: false });
     left = surplus(census(), before);
   }
-  // Counts again, because a suite that closes a resource of an earlier suite must not hide its own leak.
+  // The next check compares with this new count. With the old count, a suite that closes a resource of an earlier suite
+  // could hide its own leak.
   before = census();
   const problems = [...takeRejections(), ...(left.length > 0 ? [leakMessage(left)] : [])];
   if (problems.length > 0) throw new Error(problems.join('\n'));

@@ -1,8 +1,8 @@
 // Reduces the size of the files that a compiled package publishes: its bundle or, if there is none, everything that tsc
-// wrote. Each compiled package runs it as its `prepack` script, `node ../.ci/thin-output.js`, in the package's folder.
-// It removes comment lines from scripts; declarations keep their comments, which editors show. It removes the columns
-// from source maps, and keeps the sources: a line is enough to find a position, since a compiled line begins with
-// tokens of its source line.
+// wrote. The `prepack` script of each compiled package runs this script in the folder of the package. It removes
+// comment lines from scripts; declarations keep their comments, which editors show. It removes the columns from source
+// maps, and keeps the sources: a line is enough to find a position, since a compiled line begins with tokens of its
+// source line.
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'vite';

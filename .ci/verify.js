@@ -43,8 +43,9 @@ async function lane(underWay, built) {
 }
 
 const built = run('npm run --silent build');
-// This check needs no build, so it runs at the same time. prettier skips the files that have not changed since they
-// last passed: node_modules/.cache has the hashes of these files, together with prettier's version and options.
+// This check needs no build, so it runs at the same time as the build. prettier skips the files that have not changed
+// since they last passed: node_modules/.cache has the hashes of these files, together with prettier's version and
+// options.
 const formatted = run('prettier --check . --cache --cache-strategy content');
 const lanes = [formatted, ...Array.from({ length: Math.max(1, availableParallelism() - 1) }, () => built)];
 const results = await Promise.all(lanes.map((underWay) => lane(underWay, built)));

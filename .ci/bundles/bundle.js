@@ -1,7 +1,8 @@
 // Bundles the modules that tsc has compiled, because Node spends most of its start time on loading many small modules.
 // The entries of each package, and the modules that they load later, are written to dist/bundle, to which `exports` in
 // package.json refers. A bundle contains no other package, not even one of ours, so that each module is in only one
-// bundle. A package is bundled only if its sources have changed.
+// bundle. A package is bundled again only if its sources, its entries, this script or the version of the bundler have
+// changed.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';

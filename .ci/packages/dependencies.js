@@ -1,7 +1,8 @@
-// The first part of `npm run deps:check`; it needs no network. It checks each package that users install, or get in a
-// bundle. It fails for a package in any of these cases: its licence does not allow us to ship it; package-lock.json has
-// several versions of it without a reason; our own packages require different versions of it. An argument names another
-// folder to check. The second part is knip, which reports unused and undeclared dependencies.
+// The first part of `npm run deps:check`; it needs no network. It checks the packages that users install, or get in a
+// bundle: the licence of each must allow us to ship it, and package-lock.json must have only one version of it. It also
+// checks that our own packages require each package, even one for development, in the same version. dependencies.yaml
+// may give a reason for several versions. An argument names another folder to check. The second part is knip, which
+// reports unused and undeclared dependencies.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { load } from 'js-yaml';

@@ -23,8 +23,8 @@ export function escalationOf(
   { user, namespace, rules }: { user: UserInfo; namespace: string | undefined; rules: readonly PolicyRule[] },
 ): string | undefined {
   const held = new Set(authorizer.rulesFor(user, namespace));
-  // Rules are compared by identity here. If the user already has the role of the binding, the rules of the user include
-  // the same rule objects.
+  // Rules are compared by identity here. A user who already has the role that a binding grants has the same rule
+  // objects.
   const open = rules.filter((rule) => !held.has(rule));
   const count = open.reduce((sum, rule) => sum + permissionCount(rule), 0);
   const who = `user ${JSON.stringify(user.username)} (groups=${quoteAll(user.groups)})`;

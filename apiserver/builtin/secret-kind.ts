@@ -101,7 +101,8 @@ function secretViolations(next: Secret, previous: Secret | undefined): readonly 
     ...typeViolations(next),
     ...(previous === undefined || previous.type === next.type ? [] : [typeChanged(next)]),
     ...immutableViolations(next, previous, ['data']),
-    // The server has moved stringData into data before, so only a hook of a plugin or a webhook can have set it here.
+    // The server has moved stringData into data before the hooks and webhooks ran, so only a hook or a webhook can have
+    // set it.
     ...(next.stringData === undefined ? [] : [hookedText]),
   ];
 }

@@ -128,7 +128,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     const followed = this.#select(resource);
     const prepared = followed.prepare();
     if (prepared !== undefined) await prepared;
-    // The kind may have closed during the wait, before this informer subscribed to it.
+    // During the wait, the signal may have aborted, the kind may have closed, or the informer may have lost its
+    // permission.
     if (signal.aborted || resource.isClosed || this.#refusal() !== undefined) return;
     this.#followed = followed;
     // The subscription starts in the same turn in which the entries are read, so that no change is missed.

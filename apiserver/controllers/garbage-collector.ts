@@ -210,7 +210,7 @@ export class GarbageCollector {
     if (type === 'ADDED' && entry.owners === undefined && entry.deletion === undefined) return;
     const node = { resource, key: entry.key };
     if (previous !== undefined) this.#graph.remove(resource, previous);
-    // Most objects have no owner, and are not being deleted.
+    // The graph has only objects with an owner, and objects that are being deleted.
     if (type !== 'DELETED' && (entry.owners !== undefined || entry.deletion !== undefined))
       this.#graph.add(resource, entry);
     if (previous?.owners !== undefined) for (const owner of this.#graph.leavingOwners(previous)) this.#queue.add(owner);

@@ -104,7 +104,7 @@ export class NamespaceController {
       : (change: FeedChange) => this.#onObject(change);
     this.#unsubscribe.set(resource, resource.feed.subscribe(onChange));
     if (isNamespaces) for (const entry of resource.cache.entries()) this.#note(entry);
-    // The newly served kind may have the last objects of these namespaces.
+    // The newly served kind may have the last objects of the namespaces that are being deleted.
     for (const name of this.#terminating.keys()) this.#wake(name);
   }
 

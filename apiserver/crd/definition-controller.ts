@@ -152,7 +152,7 @@ export class DefinitionController {
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
-    // The watch reports this write, so the definition is handled again.
+    // The feed reports this write, so the definition is handled again.
     if (!finalizers.includes(cleanupFinalizer))
       return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
     if (this.#rereading.delete(name)) this.#served.withdraw(name);

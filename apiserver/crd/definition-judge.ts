@@ -29,7 +29,6 @@ function* judgeDefinition(
   // The cast is safe, because the object has already been validated by the schema of its kind.
   const next = object as CustomResourceDefinition;
   const previous = stored as CustomResourceDefinition | undefined;
-  // The spec is unchanged: this write changes only the status or the metadata.
   if (previous !== undefined && deepEqual(next.spec, previous.spec)) return checkChange(next, previous);
   const violations = yield* checkDefinitionWrite(next, previous);
   return violations.length > 0 ? violations : checkServable(next, serviceDomain);

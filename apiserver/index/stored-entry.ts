@@ -308,7 +308,7 @@ export class StoredEntry implements Entry {
   #locateName(): void {
     this.#locate(this.#word(head.key));
     const namespace = this.#word(head.namespace);
-    // The key has a slash after the namespace.
+    // This length includes the slash after the namespace.
     from += isWideText ? namespace * 2 : namespace;
     units -= namespace;
   }

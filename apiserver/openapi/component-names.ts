@@ -23,7 +23,7 @@ export class ComponentNames {
     if (component === model.schemaName) return `${prefix}${kind}`;
     if (this.#ownerOf(component) === kind && component !== kind) return `${prefix}${component}`;
     if (/^[A-Za-z0-9._-]+$/.test(component)) return `${prefix}${kind}.${component}`;
-    // A document, unlike `$defs`, does not allow all names, so other names are encoded.
+    // An OpenAPI document, unlike `$defs`, does not allow all names, so other names are encoded.
     return `${prefix}${kind}-${Buffer.from(component).toString('hex')}`;
   }
 

@@ -67,7 +67,7 @@ export class PolicyStatusController {
     try {
       await registry.patch(policies, { name }, { type: 'merge', patch }, { ...asService, subresource: 'status' });
     } catch (error) {
-      // Another write came first: the watch reports it, and the policy is then checked again.
+      // Another write came first. The feed reports it, and the policy is then checked again.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }

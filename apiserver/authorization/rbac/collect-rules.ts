@@ -75,7 +75,7 @@ export class RuleCollector {
     try {
       await registry.update(roles, { name }, () => structuredClone(next), asCollector);
     } catch (error) {
-      // Another write has changed or deleted the role. Its change starts a new comparison.
+      // Another write has changed or deleted the role. The event of that write starts a new comparison.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }

@@ -99,7 +99,7 @@ function find(name: 'indexOf' | 'lastIndexOf', args: readonly CelValue[], meter:
 function split(args: readonly CelValue[], limit: bigint, meter: CostMeter): ArrayList {
   const [text, separator] = [textAt(args, 0), textAt(args, 1)];
   if (limit === 0n) return new ArrayList([]);
-  // Without a separator, every character becomes an item.
+  // If the separator is empty, every character becomes an item.
   meter.add(text.length / 2 / Math.max(1, separator.length));
   const parts = separator === '' ? Array.from(text) : text.split(separator);
   const most = Number(limit);

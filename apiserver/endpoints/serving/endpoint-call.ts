@@ -128,7 +128,6 @@ export class EndpointCall implements Running {
     const { calls } = entry.owner;
     const timer = clock.setTimeout(() => this.#expire(), this.#deadlineMs);
     const ended = new Promise<typeof gone>((resolve, reject) => (this.#end = { resolve, reject }));
-    // Only asynchronous handlers are awaited here; a synchronous one needs no deadline.
     const onClose = (): void => this.#leave();
     outgoing.on('close', onClose);
     calls.add(this);

@@ -155,7 +155,8 @@ function pathAttributes({ method }: Context, path: string): Attributes {
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
   const { verb, resource, namespace, name } = asked;
   if (verb === 'get' && isOfObject(asked)) return { ...asked, subresource: undefined };
-  // Because of this namespace, a role in the namespace can also grant permissions on the Namespace itself.
+  // The name of a Namespace counts as its namespace, so that a role in the namespace can grant permissions on the
+  // Namespace itself.
   if (name !== undefined)
     return resource === 'namespaces' && namespace === undefined ? { ...asked, namespace: name } : asked;
   const selected = verb === 'list' || verb === 'watch' ? selectedName(context) : undefined;

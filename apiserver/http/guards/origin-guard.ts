@@ -103,7 +103,8 @@ function inHeader(name: string): string {
 function problemOfOrigin(context: Context, proxies: TrustedProxies): string | undefined {
   if (safeMethods.has(context.method)) return undefined;
   const { origin = '', 'sec-fetch-site': site } = context.req.headers;
-  // Browsers set Sec-Fetch-Site on each request from a page of another site, and no page can change this header.
+  // Over HTTPS, and to localhost, browsers set Sec-Fetch-Site on each request from a page of another site. No page can
+  // change this header.
   const isForeign = String(site).toLowerCase() === 'cross-site';
   if (!isForeign && (origin === '' || origin.toLowerCase() === ownOrigin(context, proxies))) return undefined;
   return 'writes from pages of another origin are refused';

@@ -32,7 +32,7 @@ const maxUnfolded = 20;
  * `builtIn`. The filter finds tags and paths, ignoring case.
  */
 export function docsInitializer({ serviceDomain, builtIn }: DocsKinds): string {
-  // Without validatorUrl, Swagger UI would send documents to another server for validation.
+  // Without `validatorUrl: null`, Swagger UI would send the address of the document to a public server for validation.
   return `const builtIn = new Set(${JSON.stringify(builtIn)});
 const isOwn = (tag) => !builtIn.has(tag) && !/[ (.]${serviceDomain.replaceAll('.', '\\.')}\\//.test(tag);
 const isFound = (text, phrase) => text.toLowerCase().includes(phrase.toLowerCase());

@@ -62,7 +62,7 @@ async function sendCompressed(context: Context): Promise<void> {
   context.set('Content-Encoding', 'gzip');
   const { body } = context;
   if (body instanceof Buffer) context.body = await compress(body, gzipOptions);
-  // On an error, koa closes the connection, because it receives the error from the stream that it sends.
+  // The callback ignores an error: koa receives it from the stream that it sends, and closes the connection.
   else if (body instanceof PieceStream) context.body = pipeline(body, createGzip(gzipOptions), () => undefined);
 }
 

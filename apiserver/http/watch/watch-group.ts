@@ -45,7 +45,7 @@ export class WatchGroup implements Flushable {
 
   add(member: GroupMember): void {
     this.#members.add(member);
-    // The new member may come before members that are due.
+    // In the order, the new member may come before members that are due, so it is due, too.
     if (this.#due > 0) this.#due += 1;
   }
 

@@ -180,7 +180,7 @@ export class WatchStream implements Flushable, GroupMember {
   end(): void {
     if (this.#ended) return;
     this.send();
-    // The call may have ended the stream, because the window no longer has the stream's next change.
+    // `send` ends the stream if the window no longer has the stream's next change.
     if (this.#ended) return;
     const { initial, bookmarkIntervalMs } = this.#parts;
     // A client cannot resume in the middle of the initial objects, because it would miss those that were not sent.

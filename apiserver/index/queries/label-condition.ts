@@ -46,7 +46,7 @@ function comparison(operator: 'gt' | 'lt', key: string, literal: string): (pair:
   };
 }
 
-// The text consists only of digits, because the value of a label cannot start with a sign. Its maximum length is 63
+// Only digits count as a number, because the value of a label cannot start with a sign. A value has at most 63
 // characters.
 function parseWhole(text: string): bigint | undefined {
   if (!/^\d{1,63}$/.test(text)) return undefined;
