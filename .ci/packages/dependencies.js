@@ -1,8 +1,8 @@
 // The first part of `npm run deps:check`; it needs no network. It checks the packages that users install, or get in a
 // bundle: the licence of each must allow us to ship it, and package-lock.json must have only one version of it. It also
-// checks that our own packages require each package, even one for development, in the same version. dependencies.yaml
-// may give a reason for several versions. An argument names another folder to check. The second part is knip, which
-// reports unused and undeclared dependencies.
+// checks that our own packages require each package, even one for development, by the same range. dependencies.yaml may
+// give a reason for several versions or ranges. An argument names another folder to check. The second part is knip,
+// which reports unused and undeclared dependencies.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { load } from 'js-yaml';

@@ -100,8 +100,8 @@ export function createApp(parts: AppParts): ReturnType<LeanKoa['listener']> {
   app.use(docsRoutes(parts.serviceDomain));
   app.use(assetRoutes(parts.assets));
   app.use((context) => Promise.reject(absenceOf(context.path, parts)));
-  // koa emits this event, for example, when a watching client disconnects, or when a connection breaks while a response
-  // is written.
+  // koa emits this event when, for example, a watching client disconnects, or a connection breaks while a response is
+  // written.
   app.on('error', (error: unknown) => parts.logger.debug({ err: error }, 'connection ended'));
   const routes = resourceRoutes(parts, inOrder(app.middleware));
   const guard = guardRequests({ ...parts, ...guarded, auditor, refusals }, routes);

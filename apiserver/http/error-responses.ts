@@ -51,8 +51,7 @@ function pathOf(context: Context): string {
 function writeError(context: Context, error: ApiError): void {
   const status = ApiError.prototype.toStatus.call(error);
   context.status = error.code;
-  // The request may have failed after these headers were set for the response that it would have had. A browser must
-  // not cache the error.
+  // These headers describe the response that the request would have had. A browser must not cache the error.
   for (const header of ['ETag', 'Location', 'Content-Disposition']) context.remove(header);
   context.set('Cache-Control', 'no-store');
   if (error.retryAfterSeconds !== undefined) context.set('Retry-After', String(error.retryAfterSeconds));

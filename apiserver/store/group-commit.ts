@@ -216,8 +216,8 @@ export class GroupCommit {
       return this.#onFailed(batch, error);
     }
     this.#inFlight = 0;
-    // A small batch is settled immediately, because there is no next batch to send first: the writes that follow its
-    // few responses wait for the end of the turn anyway.
+    // A small batch is settled immediately: no operation waits for the next batch, and the writes that callers submit
+    // after these few results are sent at the end of the turn anyway.
     const isSmall = batch.length < enough && this.#ready.length === 0 && this.#unanswered === 0;
     if (isSmall && this.#options.follow === undefined) {
       this.#answer(batch, committed.outcomes);
@@ -250,8 +250,8 @@ export class GroupCommit {
 
   async #answerInTurn(batch: readonly Entry[], { before, outcomes }: Committed, turn?: Promise<void>): Promise<void> {
     await this.#answered;
-    // The results are delivered in another turn of the event loop. Without this pause, no other work would run when a
-    // fast store already has its next response.
+    // Unless the batch is small, its results are delivered in another turn of the event loop. Without this pause, no
+    // other work would run when a fast store already has its next response.
     if (turn !== undefined) await turn;
     await this.#options.follow?.(before);
     this.#apply(batch, outcomes);

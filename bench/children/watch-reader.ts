@@ -1,5 +1,5 @@
-// A process with the connections of many watchers. It also sends the writes that they receive, so that the times of both
-// have one clock.
+// A process with the connections of many watchers. It also sends the writes that the watchers receive, so that one
+// clock measures when a write is sent and when it arrives.
 import { answerCalls } from '../processes/answer-calls.ts';
 import { deliver } from '../load/deliver.ts';
 import type { ReadRound, Writing } from '../load/deliver.ts';

@@ -54,7 +54,7 @@ export async function settleUnless(
     if (busy.length === 0 && participants.every((participant) => participant.isIdle())) return false;
     stable = 0;
   }
-  // On a busy machine, the time may be over before hasCaughtUp was called, so it is called here.
+  // On a busy machine, the time may be over before the loop has called `behind`, so it is called here.
   if (busy.length === 0) busy = await behind(participants);
   throw new Error(
     `not settled within ${timeoutMs} ms; still busy: ${busy.join(', ') || 'work that starts again repeatedly'}`,

@@ -45,7 +45,7 @@ export class WatchGroup implements Flushable {
 
   add(member: GroupMember): void {
     this.#members.add(member);
-    // In the order, the new member may come before members that are due, so it is due, too.
+    // `#due` counts the next members in the order, and the new member may come before some of them.
     if (this.#due > 0) this.#due += 1;
   }
 

@@ -34,7 +34,8 @@ export interface Plan {
   readonly total: number | undefined;
 }
 
-// For sets smaller than these limits, it is fastest to collect the candidates and sort them.
+// A set of at most 512 candidates, or of at most 1 % of the objects, is collected and sorted, because this is the
+// fastest way.
 const smallCollection = 512;
 const smallShare = 0.01;
 

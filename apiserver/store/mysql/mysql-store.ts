@@ -64,7 +64,7 @@ class MysqlStore extends ServerStore implements Store {
     await this.#reader.open();
     const read = (): Promise<number> => this.#reader.currentRevision();
     const { clock } = this.#parts;
-    // While the store has a listener, it polls the database every 10 to 50 ms.
+    // While the store has a listener, it polls the database at these intervals.
     return { opened, subscription: new ChangeSubscription({ read, clock, intervals }, opened.revision) };
   }
 

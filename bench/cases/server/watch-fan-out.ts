@@ -145,7 +145,7 @@ async function readByTurns({ settings, perSecond }: Turns, [ours, limit]: readon
     ours: () => round('ours', ours),
     limit: () => round('limit', limit),
   });
-  // The first round of each does not count.
+  // The first round of each contestant does not count.
   const costUs = { ours: median(costsUs.ours.slice(1)), limit: median(costsUs.limit.slice(1)) };
   return { figures, costUs, busy: median(busy.slice(2)) };
 }

@@ -49,7 +49,8 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
     )
     .option('-o, --output <format>', 'text, or json (default: text)')
     .addHelpText('after', planHelp)
-    // Other commands exit with 2 after a mistake in the command line, but here this would mean changes.
+    // Other commands exit with 2 after a mistake in the command line, but for this command, 2 means that there are
+    // changes.
     .exitOverride((error) => {
       if (error.exitCode !== 0) done(1);
       throw error;

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 
 /** Makes every command of a program refuse arguments that it does not take, with an error that names the first one. */
 export function refuseExcessArguments(program: Command): void {
-  // commander's own error has only the number of arguments. The program's commands inherit this setting, so this
-  // function is called before commands are added.
+  // commander's own error has only the number of arguments. A command inherits this setting when it is added, so this
+  // function must be called before the commands are added.
   program.allowExcessArguments(true).hook('preAction', (_, command) => {
     const taken = command.registeredArguments;
     const excess = command.args.slice(taken.length);

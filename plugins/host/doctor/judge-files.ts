@@ -28,8 +28,8 @@ export function judgePermissions(config: ServeConfig, databaseFile: string | und
   const findings = secrets.flatMap((path = ''): Finding[] => {
     const problem = secretFileProblem(path);
     if (problem === undefined) return [];
-    // The server itself restricts the permissions of its database file. It refuses to use the other files, so their
-    // problems are errors.
+    // The server opens a database file that other users can read. It refuses to use the other files, so their problems
+    // are errors.
     const level = path === databaseFile ? 'warning' : 'error';
     return [{ check, level, message: `${path}: ${problem.replace(/: chmod.*/, '')}`, cure: `chmod 600 ${path}` }];
   });

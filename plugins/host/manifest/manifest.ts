@@ -186,8 +186,8 @@ function checkSettings(value: unknown, key: string): readonly Mistake[] {
     compileValueSchema(key, value);
     return [];
   } catch (error) {
-    // Only the message is shown. Its cause repeats the message with the name of a model that the author did not
-    // declare.
+    // Only the message of the error is shown. The cause of the error repeats the message with the name of a model that
+    // the author did not declare.
     const message = error instanceof Error ? error.message : String(error);
     return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
   }

@@ -23,7 +23,7 @@ export async function showTop(command: ClientCommand): Promise<void> {
   const known = new Map(controllers.map((each) => [each.metadata.name, each]));
   const stop = new AbortController();
   const onKey = (key: Buffer): void => {
-    // Ctrl-C arrives as a key and not as a signal, because the terminal sends each key at once.
+    // Ctrl-C arrives as a key and not as a signal, because the terminal is in raw mode.
     if (['q', 'Q', '\u0003', '\u001b'].includes(key.toString())) stop.abort();
   };
   const draw = (): void => void stdout.write(frameOf([...known.values()], stdout));
