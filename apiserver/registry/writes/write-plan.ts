@@ -251,7 +251,8 @@ export class WritePlanner {
       return afterwards(written, (write): WritePlan => {
         if (write === undefined || isNothing(resource, write))
           return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
-        // Deletions and the server's own maintenance are not refused while memory is full, because they free memory.
+        // While memory is full, deletions are not refused, because they free memory. The server's own maintenance is
+        // not refused either, because it must continue.
         if (memory.isFull && !isDeletion && options.isOwnUpkeep !== true && isGrowing(write)) throw memory.refuse();
         return { kind: 'commit', write, warnings, recheck };
       });
