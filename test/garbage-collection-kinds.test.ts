@@ -1,5 +1,5 @@
 import { silentLogger } from '@homeostat/controller-runtime/api';
-import { eventually } from '@homeostat/controller-runtime/testing';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { letter, letters, machine, machines, newLetter, newMachine } from './support/models/models.ts';
 import { createNamespaces } from './support/models/namespaces.ts';
@@ -19,12 +19,55 @@ function referenceTo({ apiVersion, kind, metadata: { name, uid } }: Owner): obje
   return { apiVersion, kind, name, uid };
 }
 
+/** Creates a policy that refuses all deletions of ConfigMaps, and returns the path of its binding. */
+async function keepConfigMaps(server: TestServer): Promise<string> {
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['DELETE'], resources: ['configmaps'] };
+  const metadata = { name: 'keep' };
+  await server.create(`/apis/${apiVersion}/validatingadmissionpolicies`, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata,
+    spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: 'false', reason: 'Forbidden' }] },
+  });
+  const bindings = `/apis/${apiVersion}/validatingadmissionpolicybindings`;
+  const spec = { policyName: 'keep', validationActions: ['Deny'] };
+  await server.create(bindings, { apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata, spec });
+  return `${bindings}/keep`;
+}
+
 /** Returns a body with owner references: one to `owner`, whose deletion it blocks, and those to `others`. */
 function ownedBy(owner: Owner, body: object, ...others: readonly Owner[]): object {
   const { metadata } = body as { metadata: object };
   const ownerReferences = [{ ...referenceTo(owner), blockOwnerDeletion: true }, ...others.map(referenceTo)];
   return { ...body, metadata: { ...metadata, ownerReferences } };
 }
+
+describe('garbage collection of a ConfigMap', () => {
+  it('is tried again after a policy has refused the deletion', async () => {
+    const clock = new FakeClock();
+    const errors: string[] = [];
+    const error = (_fields: object, message: string): void => void errors.push(message);
+    const server = await TestServer.start({ clock, logger: { ...silentLogger, error } });
+    try {
+      const owner = (await server.create(machines, newMachine('owner'))) as Owner;
+      const maps = '/api/v1/namespaces/default/configmaps';
+      const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'kept' } };
+      await server.create(maps, ownedBy(owner, map));
+      const binding = await keepConfigMaps(server);
+      await server.delete(`${machines}/owner`);
+      await eventually(() => errors.includes('garbage collection failed; trying again later'));
+      expect((await server.get(`${maps}/kept`)).status).to.equal(200);
+      await server.delete(binding);
+      await eventually(async () => {
+        clock.advance(1_000);
+        return (await server.get(`${maps}/kept`)).status === 404;
+      });
+    } finally {
+      await server.stop();
+    }
+  });
+});
 
 describe('garbage collection across namespaces and kinds', () => {
   const warnings: string[] = [];

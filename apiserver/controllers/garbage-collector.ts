@@ -1,4 +1,4 @@
-import { deepEqual, isConflict, isNotFound, keyOf, reasonOf } from '@homeostat/controller-runtime/api';
+import { deepEqual, isConflict, isNotFound, keyOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Clock, Logger, OwnerReference } from '@homeostat/controller-runtime/api';
 import { staysWithOwner } from '../builtin/stays-with-owner.ts';
 import { namespaceKind } from '../builtin/namespace-kind.ts';
@@ -300,12 +300,6 @@ export class GarbageCollector {
     try {
       await remove({ uid, resourceVersion });
     } catch (error) {
-      // A refusal by the kind's own rule is final, since the rule does not change. After a refusal by a plugin, the
-      // deletion is retried, since the plugin may allow it later.
-      if (reasonOf(error) === 'Forbidden' && node.resource.rules.strategy !== undefined) {
-        logger.warn({ err: error, object: idOf(node) }, 'an object is not collected, although its owners are gone');
-        return;
-      }
       if (!isConflict(error) || !this.#hasOwnersOf(node, object)) throw error;
       // The object has changed, but its owners have not. It is now deleted without a precondition on its state, because
       // it may change again and again.
