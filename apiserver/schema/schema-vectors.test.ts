@@ -226,8 +226,9 @@ describe('schema vectors', () => {
     for (const { name, schema, includeRoot, input, unknownFields = [] } of cases) {
       it(name, () => {
         const paths = compile(schema ?? {}).prune(structuredClone(input ?? {}));
-        // Only unknown fields of metadata are compared: the pruning vectors cover all other ones. The metadata of the
-        // root is always pruned here, so it counts only if the case includes the root.
+        // Only unknown fields of metadata are compared, because the pruning vectors cover all other unknown fields.
+        // This server always prunes the metadata of the root. Kubernetes prunes it only in cases with `includeRoot`; in
+        // other cases, its fields are left out of the comparison.
         const ofMetadata = paths.filter(
           (path) => path.includes('metadata.') && (includeRoot || !path.startsWith('metadata.')),
         );

@@ -377,7 +377,7 @@ database. To finish an import that was interrupted, run the same command again; 
 
 const reencryptHelp = `
 The command skips objects that are already encrypted with the first key, so you can repeat an interrupted command.
-Exit code 1: some objects could not be decrypted, and are unchanged.`;
+Exit code 1: the command failed or was stopped, or some objects could not be decrypted, and are unchanged.`;
 
 const auditHelp = `
 Without --file, ${environmentName('audit-log')} names the file. An entry must match all given conditions. The oldest entry is printed first.`;

@@ -81,13 +81,19 @@ export class SchemaNode {
   readonly isNullable: boolean;
   readonly values: ValueSet | undefined;
   readonly constant: ValueSet | undefined;
-  /** False when the schema accepts every string. */
+  /** True when `minLength`, `maxLength`, `pattern` or the format limits strings. Other keywords do not count. */
   readonly judgesText: boolean;
   readonly format: Format | undefined;
-  /** False when the schema accepts every number that a double represents exactly. */
+  /**
+   * True when `minimum`, `maximum`, one of their exclusive forms or `multipleOf` limits numbers. Other keywords do not
+   * count.
+   */
   readonly judgesNumbers: boolean;
   readonly required: readonly string[];
-  /** False when an object may have any fields in addition to the required ones. */
+  /**
+   * True when `properties`, `additionalProperties`, `minProperties` or `maxProperties` limits the fields of objects.
+   * Other keywords do not count.
+   */
   readonly judgesFields: boolean;
   readonly minProperties: number;
   readonly maxProperties: number;
