@@ -83,8 +83,8 @@ export function checkQualifiedName(value: string): readonly string[] {
 }
 
 /**
- * Returns the violations of a label's value: empty, or at most 63 characters of `[-A-Za-z0-9_.]`, alphanumeric at both
- * ends.
+ * Returns the violations of a label's value. A valid value is empty, or has at most 63 characters of `[-A-Za-z0-9_.]`,
+ * the first and the last of them alphanumeric.
  */
 export function checkLabelValue(value: string): readonly string[] {
   if (value === '') return [];

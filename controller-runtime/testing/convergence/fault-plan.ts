@@ -69,8 +69,8 @@ const everyCache = ~0;
 
 export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, behindMs: 0, behindBits: everyCache });
 /**
- * The time until a lost response is noticed. It is long enough that everything that does not wait for the response can
- * happen first, and short compared to timeouts.
+ * The time after which a write rejects because of a lost response, a refusal or a conflict. It is long enough that
+ * everything that does not wait for the write can happen first, and short compared to timeouts.
  */
 const lateMs = 100;
 /**
