@@ -49,12 +49,16 @@ const columnsOfPolicies: readonly Column[] = [
 const columnsOfBindings: readonly Column[] = [
   name,
   column('PolicyName', 'The policy that is put into effect.', ({ spec }) => spec?.policyName ?? ''),
-  column('ParamRef', 'The name of the object with the parameters; * when the reference has no name.', ({ spec }) => {
-    const { paramRef } = spec ?? {};
-    if (paramRef === undefined) return unset;
-    const named = paramRef.name ?? '*';
-    return paramRef.namespace === undefined ? named : `${paramRef.namespace}/${named}`;
-  }),
+  column(
+    'ParamRef',
+    'The object with the parameters, as namespace/name or only its name; * when the reference has no name.',
+    ({ spec }) => {
+      const { paramRef } = spec ?? {};
+      if (paramRef === undefined) return unset;
+      const named = paramRef.name ?? '*';
+      return paramRef.namespace === undefined ? named : `${paramRef.namespace}/${named}`;
+    },
+  ),
   age,
 ];
 

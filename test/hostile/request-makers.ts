@@ -25,8 +25,8 @@ export function repeat<T>(count: number, make: (index: number) => T): T[] {
 }
 
 /**
- * Returns `count` pseudo-random letters a and b, which are the same for the same name. Their order does not repeat, so
- * that RE2 cannot reuse cached states.
+ * Returns `count` pseudo-random letters a and b. The same name always gives the same letters. For most names, the first
+ * 10,000 letters have no period, so RE2 cannot reuse cached states for them; later, the same 10,466 letters recur.
  */
 export function randomLetters(count: number, name: string): string {
   let state = Number.parseInt(Buffer.from(name).toString('hex').slice(-7), 16);

@@ -22,8 +22,8 @@ const conflictWaitMs = 10_000;
 const retry: Reason = Object.freeze({ type: 'retry' });
 
 /**
- * Decides by the outcome of a run when its key is reconciled again, apart from the interval and the slots of its
- * object. Call it before `done` of the queue.
+ * Decides, by the outcome of a run, whether and when its key is reconciled again. The options `every` and `schedule` of
+ * the controller do not count here: the shard queues the key for them. Call this function before `done` of the queue.
  */
 export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome): void {
   const { queue } = parts;
