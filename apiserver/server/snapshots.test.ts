@@ -429,9 +429,7 @@ describe('a start from snapshots', () => {
     await createMaps('map');
     await stop();
     await start({ retention: { minChanges: 2 } });
-    expect(reasons).to.deep.equal([
-      'the database lacks the changes after the snapshot, or is older than the snapshot',
-    ]);
+    expect(reasons).to.deep.equal(['the database lacks the changes after the snapshot, or is older than the snapshot']);
     await expectThings();
   });
 

@@ -25,13 +25,13 @@ export function repeat<T>(count: number, make: (index: number) => T): T[] {
 }
 
 /**
- * Returns `count` pseudo-random letters a and b. The same name always gives the same letters. For most names, the first
- * 10,000 letters have no period, so RE2 cannot reuse cached states for them; later, the same 10,466 letters recur.
+ * Returns `count` pseudo-random letters a and b. The same name always gives the same letters. They have a period of 2^31,
+ * so RE2 cannot reuse cached states for them.
  */
 export function randomLetters(count: number, name: string): string {
   let state = Number.parseInt(Buffer.from(name).toString('hex').slice(-7), 16);
   return repeat(count, () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7f_ff_ff_ff;
     return state >= 1_073_741_824 ? 'a' : 'b';
   }).join('');
 }

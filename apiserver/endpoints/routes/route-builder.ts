@@ -172,8 +172,7 @@ const maxDeadlineMs = 2 ** 31 - 1;
  */
 export function checkDeadline(where: string, { deadlineMs = 1 }: RouteOptions): void {
   const isTime = typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= maxDeadlineMs;
-  if (!isTime)
-    throw new RangeError(`deadlineMs of ${where} must be above 0 and at most ${maxDeadlineMs} milliseconds`);
+  if (!isTime) throw new RangeError(`deadlineMs of ${where} must be above 0 and at most ${maxDeadlineMs} milliseconds`);
 }
 
 function wrapEntry(entry: RouterEntry, filters: readonly FilterFunction[]): RouterEntry {

@@ -161,10 +161,7 @@ export class ObjectSlots {
     try {
       return read();
     } catch (err) {
-      logger.error(
-        { err },
-        'the interval of an object is invalid: the object is not reconciled at intervals',
-      );
+      logger.error({ err }, 'the interval of an object is invalid: the object is not reconciled at intervals');
       return undefined;
     }
   }

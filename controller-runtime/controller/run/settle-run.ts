@@ -56,10 +56,7 @@ function settleFailure(
   const attempt = attempts + 1;
   if (kind === 'terminal') {
     queue.park(key, messageOf(error));
-    return logger.error(
-      { attempt, err: error },
-      'reconcile failed permanently; the key waits for the next change',
-    );
+    return logger.error({ attempt, err: error }, 'reconcile failed permanently; the key waits for the next change');
   }
   const isParked = queue.addRateLimited(key, { error: messageOf(error) }) === 'parked';
   if (kind === 'error') {
