@@ -60,7 +60,7 @@ describe('garbage collection of a ConfigMap', () => {
       expect((await server.get(`${maps}/kept`)).status).to.equal(200);
       await server.delete(binding);
       await eventually(async () => {
-        clock.advance(1_000);
+        await clock.advance(1_000);
         return (await server.get(`${maps}/kept`)).status === 404;
       });
     } finally {

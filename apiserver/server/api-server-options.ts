@@ -18,8 +18,8 @@ import { isLoopback } from './loopback.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
 /**
- * Whether clients need a credential. `required`: they do. `open`: they do not, and every client on this machine may do
- * everything.
+ * The two modes of authentication. `required`: clients need a credential. `open`: they need none, and every client on
+ * this machine may do everything.
  */
 export type AuthMode = 'required' | 'open';
 
