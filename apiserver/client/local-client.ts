@@ -309,8 +309,8 @@ export class LocalClient implements PluginClient {
   }
 
   /**
-   * Resolves with the model of an object. When its kind is not served, rejects with the error with which a write of the
-   * object would fail.
+   * Resolves with the model of an object as soon as its kind is served. If the kind is not registered, or its indexes
+   * cannot be built, rejects with the error with which an update of the object would fail.
    */
   async modelOf(object: ApiObject): Promise<ModelDescriptor> {
     return (await this.#resourceOf(object)).model;

@@ -13,8 +13,8 @@ export interface Exchange {
 const leastCounted = 16 * 1024;
 
 /**
- * The maximum number of bytes that the bodies of all current requests have together. They take up to ten times as much
- * memory, because the text of a body, and its value, are in memory until the write is done.
+ * The maximum number of bytes that all counted bodies of current requests have together. They take up to ten times as
+ * much memory, because the text of a body, and its value, are in memory until the write is done.
  */
 const defaultMaxBytes = 64 * 1024 * 1024;
 

@@ -76,7 +76,7 @@ describe('the administrator', () => {
     expect([isIn(administrator, before), isIn(administrator, after)]).to.deep.equal([false, true]);
   });
 
-  it('has the token that is written into the file, which all replicas accept immediately', async () => {
+  it('gets another token when someone has written it into the file: all replicas then accept only this token', async () => {
     const one = new FileInMemory();
     const first = await open(one, true);
     const two = new FileInMemory('another-token-of-mine');

@@ -236,9 +236,9 @@ interface WatchStart {
   readonly markEnd: boolean;
   readonly revision: number;
   /**
-   * The Last-Event-ID or the resourceVersion of the request. A watch that begins with the current state waits until
-   * memory has reached this revision; if it is absent, until memory has all writes that any replica acknowledged before
-   * the request.
+   * The Last-Event-ID or the resourceVersion of the request. A watch that begins with the current objects, or at the
+   * current revision, waits until memory has reached this revision; if the request names none, until memory has all
+   * writes that any replica acknowledged before the request.
    */
   readonly resourceVersion: string | undefined;
 }
