@@ -70,7 +70,7 @@ describe('homeostat kubeconfig', () => {
     [['--tls', '--database', 'sqlite:///srv/none/h.db'], 1, '/srv/none/tls/ca.crt: does not exist'],
     [['--tls-cert', '/nowhere.pem'], 2, '--tls-cert: needs its private key: --tls-key'],
     [['--tls-cert', '/nowhere.pem', '--tls-key', '/nowhere.key'], 1, '/nowhere.pem'],
-    [['--host', '10.0.0.7'], 2, 'is not a loopback address: add --tls, or --insecure'],
+    [['--host', '10.0.0.7'], 2, 'is not 127.0.0.1, ::1 or localhost: add --tls, or --insecure'],
     [['--output', '/nowhere/kubeconfig'], 1, '/nowhere/kubeconfig'],
   ] as const) {
     it(`exits with ${code} for the arguments: ${args.join(' ')}`, async () => {

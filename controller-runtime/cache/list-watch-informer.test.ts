@@ -342,7 +342,7 @@ describe('an informer over list and watch', () => {
     expect(often.seen).to.have.length(3);
   });
 
-  describe('of several namespaces', () => {
+  describe('that follows several namespaces', () => {
     const followed = (): Informer<Badge> => {
       const parts = { client: source, clock, logger, random: () => 1 };
       return createInformer({ ...parts, model: Badge, selection: { namespaces: ['x', 'y'] } });

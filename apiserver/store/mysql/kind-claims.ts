@@ -24,8 +24,8 @@ export function* storedClaimSteps(rows: readonly ResultRow[], firstColumn = 0): 
 }
 
 /**
- * Returns the claims in the rows of `listKindClaims`. There is at least one row; if the kind has no claims, its only
- * row has nulls.
+ * Returns the revision, the unique indexes and the claims from the rows of `listKindClaims`. There is at least one row;
+ * if the kind has no claims, this row has nulls in the columns of the claim.
  */
 export function* storedClaims(rows: readonly ResultRow[]): Steps<StoredClaims> {
   const [revision, ...indexes] = rows[0] ?? [];

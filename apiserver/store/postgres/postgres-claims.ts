@@ -18,8 +18,8 @@ interface ClaimRow {
 const rowsPerStep = 2_000;
 
 /**
- * Returns the claims in the rows of `listKindClaims`. There is at least one row; if the kind has no claims, its only
- * row has nulls.
+ * Returns the revision, the unique indexes and the claims from the rows of `listKindClaims`. There is at least one row;
+ * if the kind has no claims, this row has nulls in the columns of the claim.
  */
 export function* storedClaims(rows: readonly ClaimRow[]): Steps<StoredClaims> {
   const [first] = rows;

@@ -1,6 +1,6 @@
 /**
- * The term of a leader: its Lease (`coordination.k8s.io/v1`), and the number of times that this lease has got a new
- * holder. Two leaders with the same lease never have the same term.
+ * The term of a leader: its Lease (`coordination.k8s.io/v1`), and the number in this Lease that each later term
+ * increases by one. Two leaders with the same lease never have the same term.
  */
 export interface LeaderEpoch {
   readonly namespace: string;
@@ -8,7 +8,10 @@ export interface LeaderEpoch {
   readonly name: string;
   /** metadata.uid of the Lease. A Lease that was deleted and created again has a different uid. */
   readonly uid: string;
-  /** The field spec.leaseTransitions of the Lease: the number of times that the Lease has got a new holder. */
+  /**
+   * The field spec.leaseTransitions of the Lease. Each later term increases it by one, even a new term of the same
+   * holder; a renewal does not.
+   */
   readonly transitions: number;
 }
 

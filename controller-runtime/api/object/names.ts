@@ -93,7 +93,7 @@ export function checkLabelValue(value: string): readonly string[] {
 
 /**
  * Returns the violations of a `metadata.generateName`. It must follow the rule for the names that are made from it, but
- * it may also end with a hyphen.
+ * it may also end with a hyphen. As in Kubernetes, the character before this hyphen is not checked.
  */
 export function checkGenerateName(prefix: string, format: NameFormat): readonly string[] {
   const body = prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;

@@ -71,7 +71,7 @@ export class RelatedObjects {
 
   /**
    * Returns the objects of a kind whose controller owner is `owner`, sorted by key. Throws TypeError for a kind that
-   * the controller does not own.
+   * the controller does not own, and for a kind whose objects it caches only in part.
    */
   children<O extends ApiObject>(model: Model<O>, owner: ApiObject): readonly O[] {
     const descriptor = descriptorOf(model);

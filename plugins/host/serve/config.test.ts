@@ -260,7 +260,7 @@ describe('the configuration of serve', () => {
 
   it('allows an address other than loopback only with --tls or --insecure', () => {
     expect(() => read({ host: '0.0.0.0' })).to.throw(
-      '--host: "0.0.0.0" is not a loopback address: add --tls, or --insecure',
+      '--host: "0.0.0.0" is not 127.0.0.1, ::1 or localhost: add --tls, or --insecure',
     );
     expect(read({ host: '0.0.0.0', insecure: true }).host).to.equal('0.0.0.0');
     expect(read({ host: '0.0.0.0', tls: true }).host).to.equal('0.0.0.0');

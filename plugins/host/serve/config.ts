@@ -178,7 +178,7 @@ function readTransport(
   if (tls === undefined && !insecure && !loopback.includes(host.value)) {
     values.refuse(
       host,
-      `"${host.value}" is not a loopback address: add --tls, or --insecure to listen without encryption`,
+      `"${host.value}" is not 127.0.0.1, ::1 or localhost: add --tls, or --insecure to listen without encryption`,
     );
   }
   return { insecure, ...(tls === undefined ? {} : { tls }) };
