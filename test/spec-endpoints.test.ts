@@ -33,7 +33,7 @@ describe('spec: the generated endpoints', () => {
     expect((await server.get(`${persons}/bob`)).body).to.deep.equal(body);
   });
 
-  it('list by GET: 200 with the objects of the kind and the page [spec 4.1-list, 4.1-list-envelope]', async () => {
+  it('list by GET: 200 with the objects of a page, the number of the page, and the totals [spec 4.1-list, 4.1-list-envelope]', async () => {
     await server.create(persons, person('bob'));
     const answer = await server.get(`${persons}?sort=name,asc&size=1`);
     expect(namesOf(answer)).to.deep.equal(['ann']);

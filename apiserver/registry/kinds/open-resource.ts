@@ -234,7 +234,7 @@ function restore(resource: Resource, change: Change): FeedChange {
   const before = change.previous === undefined ? undefined : lenientEntry(resource, { key, ...change.previous });
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
   const entry = present?.revision === revision ? present : lenientEntry(resource, change);
-  // If the former state of the object cannot be read, the change counts as the creation of the object.
+  // An update of an object whose former state cannot be read counts as the creation of the object.
   const isNew = op !== 'delete' && before !== undefined && isBroken(before);
   return feedChange(op, entry, isNew ? undefined : before);
 }
