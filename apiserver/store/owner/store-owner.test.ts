@@ -225,7 +225,7 @@ describe('the backup of a store whose database has an owner', () => {
     await owner.close();
   });
 
-  it('is not available for a database in memory', async () => {
+  it('cannot be made of a database in memory, because its store has no method backUp', async () => {
     const owner = await TestOwner.start();
     const store = await owner.open();
     expect(store.backUp).to.equal(undefined);

@@ -132,7 +132,7 @@ describe('a backup of SQLite', () => {
     expect(statSync(copyPath).mode & 0o777).to.equal(0o600);
   });
 
-  it('is not available for a database in memory', () => {
+  it('cannot be made of a database in memory, because its store has no method backUp', () => {
     expect(createSqliteStore({ memory: true }).backUp).to.equal(undefined);
   });
 });
