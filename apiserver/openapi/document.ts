@@ -9,7 +9,7 @@ import { security, securitySchemes } from './security-schemes.ts';
 /** The `info` of a document. */
 export interface DocumentInfo {
   readonly title: string;
-  /** The version of the API. */
+  /** The version of Homeostat. */
   readonly version: string;
 }
 

@@ -25,7 +25,7 @@ export interface ServedDocument {
 export interface OpenApiDocumentsParts {
   /** Returns the current API of the server. */
   readonly surface: () => ApiSurface;
-  /** The version of the API, for `info.version`. */
+  /** The version of Homeostat, which documents show as `info.version`. */
   readonly version: string;
 }
 

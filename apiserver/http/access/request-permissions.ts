@@ -19,7 +19,7 @@ const checkMs = 2000;
 /** The number of open requests that are checked in one turn of the event loop, which takes about a millisecond. */
 const decidedAtOnce = 300;
 
-/** A request whose response takes long: a watch, a stream or an export. */
+/** A request whose response takes long: a watch, a stream of an endpoint, an export, a backup or a re-encryption. */
 interface OpenRequest {
   readonly grants: readonly RequestGrant[];
   readonly isValid: CredentialCheck;

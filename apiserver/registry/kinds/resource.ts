@@ -40,7 +40,7 @@ export interface ResourceParts {
   readonly convertStored: ConvertStored;
   /** Called when a stored object cannot be converted to the requested version. */
   readonly onUnreadable: (error: unknown) => void;
-  /** The owner of the model: a plugin's name, or `service`. */
+  /** The owner of the model: a plugin's name, `service`, or `crd:<name>` for a CustomResourceDefinition. */
   readonly owner: string;
   /** The author of the model. */
   readonly origin: SchemaOrigin;

@@ -10,7 +10,7 @@ import { versionsOfKind } from './kind-versions.ts';
 export interface Registration<T extends ApiObject = ApiObject> {
   /** The model, with its own indexes and those that the callback of the registration added. */
   readonly descriptor: ModelDescriptor<T>;
-  /** The name of the plugin, or `service`. */
+  /** The owner of the model: a plugin's name, `service`, or `crd:<name>` for a CustomResourceDefinition. */
   readonly owner: string;
   /** The author of the schema. */
   readonly origin: SchemaOrigin;

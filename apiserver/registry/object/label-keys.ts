@@ -20,8 +20,8 @@ const maxCauses = 100;
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * Returns an error cause for each label key that this writer may neither add nor change (spec 2.5). Keys that stay
- * unchanged are not checked, because other writers may have added them.
+ * Returns an error cause for each label key that this writer may neither add nor change (spec 2.5), at most
+ * {@link maxCauses}. Keys that stay unchanged are not checked, because other writers may have added them.
  */
 export function labelKeyCauses(next: Labels, previous: Labels, rules: LabelKeyRules): readonly FieldCause[] {
   if (next === undefined || next === previous || rules.writer === 'service') return nothing;

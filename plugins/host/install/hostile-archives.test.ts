@@ -163,7 +163,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     });
   }
 
-  describe('with different versions of npm [slow]', () => {
+  describe('needs npm 11.14.0 or newer if the plugin has dependencies [slow]', () => {
     /** The environment with an `npm` that reports the given version, and otherwise runs the machine's npm. */
     const environmentWithNpm = async (version: string): Promise<Readonly<Record<string, string>>> => {
       const program = join(folder, 'npm');

@@ -96,7 +96,10 @@ function numberIn(value: Json | undefined, field: string): number {
   return typeof found === 'number' ? found : 0;
 }
 
-/** Shows the controllers that have stopped, and the failing keys of all controllers, each with a link to its runs. */
+/**
+ * Shows the controllers that have stopped, the first {@link shownEntries} failing keys, each with a link to its runs,
+ * and the number of the other failing keys.
+ */
 function FailingControllers({ list }: Reported) {
   const failing = list.flatMap((controller) =>
     controller.keys.filter(({ lastError }) => lastError !== '').map((entry) => ({ controller, entry })),
