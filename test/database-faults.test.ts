@@ -183,7 +183,7 @@ describe('an API server whose etcd has problems [slow]', () => {
     await expectRecovery(before);
   });
 
-  it('explains how to repair an exceeded quota, continues with reads, and with writes once there is space', async () => {
+  it('explains how to repair an exceeded quota, continues with reads, and with writes after the quota is raised and the alarm is disarmed', async () => {
     let acknowledged = await count();
     let answer = await write(200_000);
     for (; answer.status === 201; answer = await write(200_000)) acknowledged += 1;

@@ -39,7 +39,8 @@ const minBucket = 32;
  * A multimap from strings to the rows of a table, with ranks. Items are ordered by value (by code points), name and
  * namespace. An object may have several values, and has one item for each. An item takes four bytes, and no JavaScript
  * object unless its value is stored with it. The index must not be changed during an iteration. A row must be removed
- * before its record is replaced.
+ * before its record is replaced. The costs below leave out the work of the first read after writes: it
+ * places the inserted items in buckets, and computes the ranks of the buckets again.
  */
 export class SortedIndex {
   readonly #table: EntryTable;

@@ -1,4 +1,5 @@
-// Our side of the comparison: an API server, which is used over HTTP or in its own process.
+// Our side of the comparison: an API server in this process. A benchmark sends requests to it over HTTP, or lets this
+// process call the server's client, without HTTP.
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';

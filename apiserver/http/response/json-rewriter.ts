@@ -31,7 +31,7 @@ type State =
    * The rewriter is in a name that may be the next one of the path. The bytes that match so far have not been written
    * yet.
    */
-  | 'in a name of the path'
+  | 'in a name that may lead to the omitted part'
   | 'in the omitted part';
 
 const quote = 0x22;
@@ -97,7 +97,7 @@ export class JsonRewriter {
         return this.#readString(piece, at);
       case 'in a number or word':
         return this.#readWord(piece, at);
-      case 'in a name of the path':
+      case 'in a name that may lead to the omitted part':
         return this.#readName(piece, at);
       case 'in the omitted part':
         return this.#skip(piece, at);
@@ -120,7 +120,7 @@ export class JsonRewriter {
     if (next !== undefined && next !== '*') {
       this.#name = Buffer.from(`"${next}"`);
       this.#matched = 0;
-      this.#state = 'in a name of the path';
+      this.#state = 'in a name that may lead to the omitted part';
       return at;
     }
     this.#separate();

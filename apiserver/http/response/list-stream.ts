@@ -122,7 +122,10 @@ function asStored(object: Buffer): Buffer {
   return object;
 }
 
-/** Sends YAML in pieces. If all YAML is ready immediately, as for short lists, it is sent as a whole. */
+/**
+ * Sends YAML in pieces. YAML that is shorter than {@link pieceBytes} and written without the worker, as for short
+ * lists, is sent as a whole.
+ */
 export function sendYamlPieces(context: Context, pieces: EncodedPieces): void {
   const made: Buffer[] = [];
   for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {

@@ -9,8 +9,8 @@ import { BrokenObjectError, encodeObject, withRevision } from './object-codec.ts
 import { clip, resourceName } from './resource-errors.ts';
 
 /**
- * Checks only the fields that the server relies on, because it is called for each object at a start. @throws
- * BrokenObjectError for JSON that is not an object with valid metadata.
+ * Checks only the fields that the server relies on, because it is called for each object that a start parses.
+ * @throws BrokenObjectError for JSON that is not an object with valid metadata.
  */
 export function checkObject(value: unknown): asserts value is ApiObject {
   const { metadata } = (value ?? {}) as { readonly metadata?: Partial<Record<keyof ObjectMeta, unknown>> | null };

@@ -86,7 +86,7 @@ describe('mappings of watched kinds', () => {
     const at = harnessFor(
       async () => {
         calls += 1;
-        // Without this wait, the run for the first state's key would end before the second state is mapped.
+        // During this wait, the run for the first state's key ends. A second entry would cause a second run.
         if (calls > 1) await at.holds(() => true);
         return ['ada'];
       },

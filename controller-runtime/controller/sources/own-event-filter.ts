@@ -28,8 +28,8 @@ const specOrLabels: Predicate = or(generationChanged, labelsChanged, otherAnnota
 export function judgeOwnEvent(change: ObjectChange, predicates: readonly Predicate[] | undefined): OwnEventVerdict {
   const { previous, object } = change;
   if (previous === undefined || isResync(previous, object) || isOtherLife(previous, object)) return 'run';
-  // When a user requests a run, or pauses or resumes an object, every controller of the kind reconciles the object.
-  // Predicates do not apply then.
+  // When a user requests a run, or pauses or resumes an object, every controller of the kind enqueues the
+  // object, whatever its predicates return. While the object is paused, its runs do not call the author's code.
   if (actionBetween(previous, object) !== undefined) return 'run';
   if (isOfSlots(previous, object)) return 'none';
   if (predicates !== undefined) return predicates.every((predicate) => predicate(change)) ? 'run' : 'none';
