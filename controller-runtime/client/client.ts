@@ -43,7 +43,7 @@ export interface WriteOptions extends NamespaceOptions {
    * logged.
    */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-  /** The name of the field manager: at most 128 printable characters. */
+  /** The name of the field manager: at most 128 printable ASCII characters. */
   readonly fieldManager?: string;
   /**
    * The leader that sends the write. The write is refused (Conflict, see `isFormerLeader`) if this leader does not hold
@@ -110,8 +110,8 @@ export interface PatchOptions extends WriteOptions {
 
 export interface ApplyOptions extends WriteOptions {
   /**
-   * The name of the field manager, which becomes the owner of the applied fields: at most 128 printable characters. A
-   * field that this manager applied before and does not apply now is removed, unless another manager owns it.
+   * The name of the field manager, which becomes the owner of the applied fields: 1 to 128 printable ASCII characters.
+   * A field that this manager applied before and does not apply now is removed, unless another manager owns it.
    */
   readonly fieldManager: string;
   /**

@@ -14,7 +14,7 @@ const childrenOfMany = 3;
 const mostSeconds = 60;
 const mostGrowth = 1.2;
 
-/** Measures a controller's run with ten dependents that need no change, and a start with 100,000 owners. */
+/** Measures a controller's run with ten dependents that need no change, and two starts with 100,000 owners. */
 export async function owners({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   return [await unchanged(settings.rounds), ...(await manyOwners(folder))];
 }

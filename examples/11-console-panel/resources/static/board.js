@@ -1,4 +1,4 @@
-// A page that shows all tasks, the least finished first.
+// A page that lists at most 100 tasks, the lowest `spec.done` first. Tasks without this field come last.
 export async function mount(element, { get }) {
   const { items } = await get('/apis/tasks.example.com/v1/tasks?sort=spec.done,asc&limit=100');
   const list = document.createElement('ul');
