@@ -258,8 +258,8 @@ export class GroupCommit {
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refused operations do not count towards the limit of a turn: most of their callers try again, and read the
-      // state only once for all attempts in a turn.
+      // Refused operations do not count towards the limit of a turn. Most of them are planned again at once. Those that
+      // need the database's revision for this share one read of it, if they are settled in the same turn.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;

@@ -25,7 +25,7 @@ export function* listPieces({ head, field, entries, itemOf = asStored, check }: 
   let parts = [openingOf(head, field)];
   let bytes = 0;
   for (const [index, entry] of entries.entries()) {
-    // No piece may be empty, because a stream would stop after an empty piece.
+    // Every piece has bytes: after an empty piece, a stream might not request the next one.
     if (bytes >= pieceBytes) {
       yield Buffer.concat(parts);
       check?.();

@@ -3,7 +3,8 @@ import { StoreError } from '../store-error.ts';
 import type { ChangeSubscription } from './change-subscription.ts';
 
 /**
- * The result of connecting a store: the state of the database, and the subscription to the changes of all its stores.
+ * The result of connecting a store: the state of the database, and the subscription to its new revisions, whichever
+ * store has written them.
  */
 export interface Connected {
   readonly opened: OpenedStore;

@@ -160,7 +160,7 @@ describe("the permissions of a plugin's client", () => {
     }
   });
 
-  it('are only those in its manifest, when the manifest has permissions', async () => {
+  it('are the rules in its manifest, which replace the permissions for its own groups and for namespaces', async () => {
     const permissions = [
       { apiGroups: ['parts.example.com'], resources: ['parts'], resourceNames: ['p'], verbs: ['get', 'patch', 'list'] },
       { apiGroups: ['widgets.example.com'], resources: ['*/status', 'widgets'], verbs: ['update', 'get'] },
