@@ -85,6 +85,16 @@ describe('spec: a model of a plugin', () => {
     expect(found.total).to.equal(1);
     await server.stop();
   });
+
+  it('is served on 127.0.0.1 by default; a server with the host 0.0.0.0 and no other settings refuses to start [spec 2.1-exposed]', async () => {
+    const server = await TestServer.start();
+    expect(new URL(server.api.url).hostname).to.equal('127.0.0.1');
+    await server.stop();
+    const refusal: unknown = await startApiServer({ database: 'memory:', port: 0, host: '0.0.0.0' }).catch(
+      (error: unknown) => error,
+    );
+    expect(refusal).to.be.an('error').with.property('message').that.includes('loopback addresses only');
+  });
 });
 
 describe('spec: the names of a model', () => {
@@ -127,14 +137,6 @@ describe('spec: the names of a model', () => {
     ]) {
       expectRefusal(await server.get(path), { reason: 'NotFound' });
     }
-  });
-
-  it('belong to a kind that is served only on the loopback address by default [spec 2.1-exposed]', async () => {
-    expect(new URL(server.api.url).hostname).to.equal('127.0.0.1');
-    const refusal: unknown = await startApiServer({ database: 'memory:', port: 0, host: '0.0.0.0' }).catch(
-      (error: unknown) => error,
-    );
-    expect(refusal).to.be.an('error').with.property('message').that.includes('loopback addresses only');
   });
 });
 

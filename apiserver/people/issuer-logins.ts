@@ -97,7 +97,7 @@ export class IssuerLogins {
     }
   }
 
-  /** Deletes the marks of used logins that are too old. */
+  /** Deletes marks of used logins, and keys that encrypt logins, when they are no longer needed. */
   async sweep(): Promise<void> {
     await this.#begun.sweep();
   }

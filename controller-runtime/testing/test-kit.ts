@@ -31,10 +31,11 @@ export type TestKitOptions = ({ readonly client: Client } | { readonly server: {
    */
   readonly stepped?: boolean;
   /**
-   * The invariants, by name. They are checked after each write of a run, before the next write. They receive a client
-   * that reads the stored objects. An invariant is broken when its function throws or rejects. `settle`, `step` and
-   * `expectConverged` then reject with an error that names the first write that broke an invariant, the run of this
-   * write, and the fields that it changed, or says that no run of the controllers broke the invariant. Default none.
+   * The invariants, by name. They are checked before and after each write of a run; the next write waits meanwhile.
+   * They receive a client that reads the stored objects. An invariant is broken when its function throws or rejects.
+   * `settle`, `step` and `expectConverged` then reject with an error that names the first write that broke an
+   * invariant, the run of this write, and the fields that it changed, or says that no run of the controllers broke the
+   * invariant. Default none.
    */
   readonly invariants?: KitInvariants;
 };

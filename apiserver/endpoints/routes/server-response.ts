@@ -155,7 +155,7 @@ export function isServerResponse(value: unknown): value is ServerResponse {
   return typeof value === 'object' && value !== null && Reflect.get(value, responseSymbol) === true;
 }
 
-/** True for headers that the server writes itself. */
+/** True for headers that only the server may set. */
 export function isFraming(name: string): boolean {
   return framing.has(name);
 }
@@ -169,6 +169,6 @@ function checkHeader(name: string, value: string | readonly string[]): string {
   validateHeaderName(name);
   for (const each of typeof value === 'string' ? [value] : value) validateHeaderValue(name, each);
   const lower = name.toLowerCase();
-  if (isFraming(lower)) throw new TypeError(`the server sets the header ${lower} itself`);
+  if (isFraming(lower)) throw new TypeError(`a response must not set the header ${lower}: only the server may set it`);
   return lower;
 }

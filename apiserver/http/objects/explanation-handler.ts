@@ -32,7 +32,10 @@ export interface ExplanationCall {
   readonly key: ObjectKey;
 }
 
-/** The maximum number of runs that are read, the newest first. */
+/**
+ * The maximum number of runs that are read. If an object has more runs, the first ones in the order of their names are
+ * read. The names are random, so the newest run may be missing.
+ */
 const maxRuns = 200;
 /** The number of runs that are read in one turn of the event loop, which takes some milliseconds. */
 const runsPerTurn = 20;
