@@ -1,5 +1,11 @@
 import { controller } from '@homeostat/controller-runtime';
-import { conditionsSchema, defineModel, pausedAnnotation, silentLogger } from '@homeostat/controller-runtime/api';
+import {
+  conditionsSchema,
+  defineModel,
+  pausedAnnotation,
+  runModel,
+  silentLogger,
+} from '@homeostat/controller-runtime/api';
 import type { Explanation } from '@homeostat/controller-runtime/api';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
@@ -70,6 +76,22 @@ describe('the explanation of an object', () => {
   async function create(name: string, mood: string): Promise<void> {
     await server.client.create(Person, { metadata: { name }, spec: { mood } });
   }
+
+  it('names the newest run of an object with more records than are read', async () => {
+    await server.client.create(Person, { metadata: { name: 'busy' }, spec: { mood: 'good' } });
+    await explained('busy', 'Ready');
+    const { metadata: busy } = await server.client.get(Person, 'busy');
+    const [first] = (await server.client.list(runModel, { fieldSelector: `object.uid=${busy.uid}` })).items;
+    if (first === undefined) throw new Error('no run was recorded');
+    const { metadata, ...run } = first;
+    for (let number = 100; number < 310; number += 1) {
+      const startTime = new Date(clock.now() + number).toISOString();
+      const { namespace } = metadata;
+      await server.client.create(runModel, { ...run, metadata: { name: `run-${number}`, namespace }, startTime });
+    }
+    const [{ lastRun } = {}] = (await explain('busy')).controllers;
+    expect(lastRun?.name).to.equal('run-309');
+  });
 
   it('reports that an object is ready, or the reason why it is not', async () => {
     await create('ada', 'good');

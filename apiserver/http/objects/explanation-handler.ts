@@ -32,10 +32,7 @@ export interface ExplanationCall {
   readonly key: ObjectKey;
 }
 
-/**
- * The maximum number of runs that are read. If an object has more runs, the first ones in the order of their names are
- * read. The names are random, so the newest run may be missing.
- */
+/** The maximum number of runs that are read, the newest first. */
 const maxRuns = 200;
 /** The number of runs that are read in one turn of the event loop, which takes some milliseconds. */
 const runsPerTurn = 20;
@@ -78,10 +75,15 @@ export class ExplanationHandler {
     if (!this.#mayList(context, runModel, namespace)) return undefined;
     const values = this.#find(runModel)?.cache.index('object.uid')?.values;
     if (values === undefined) return [];
-    const found: Buffer[] = [];
-    values.forEach(values.rankOf(uid), values.rankAfter(uid), ({ bytes }) => found.push(bytes) < maxRuns);
+    const found: { readonly revision: number; readonly bytes: Buffer }[] = [];
+    values.forEach(
+      values.rankOf(uid),
+      values.rankAfter(uid),
+      ({ revision, bytes }) => found.push({ revision, bytes }) > 0,
+    );
+    const newest = found.sort((a, b) => b.revision - a.revision).slice(0, maxRuns);
     const runs: Run[] = [];
-    for (const bytes of found) {
+    for (const { bytes } of newest) {
       runs.push(decodeObject<Run>(bytes));
       // The record of a run may have 40 KiB, so many of them are parsed in several turns.
       if (runs.length % runsPerTurn === 0) await nextTurn();
