@@ -265,8 +265,13 @@ describe('errors: limits', () => {
       const socket = connect({ host: '127.0.0.1', port: server.port });
       socket.write(`GET ${persons}?watch=true HTTP/1.1\r\nHost: localhost\r\n\r\n`);
       await once(socket, 'data');
+      let text = '';
+      socket.on('data', (piece) => (text += String(piece)));
+      // The server may reset the connection.
+      socket.on('error', () => undefined);
       socket.write('nonsense\r\n\r\n');
-      expect(await textOf(socket).catch(() => '')).to.not.include('HTTP/1.1 400');
+      await once(socket, 'close');
+      expect(text).to.not.include('HTTP/1.1 400');
     });
 
     it('refuses a malformed chunk in the middle of a body', async () => {

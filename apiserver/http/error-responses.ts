@@ -52,7 +52,7 @@ function writeError(context: Context, error: ApiError): void {
   const status = ApiError.prototype.toStatus.call(error);
   context.status = error.code;
   // These headers describe the response that the request would have had. A browser must not cache the error.
-  for (const header of ['ETag', 'Location', 'Content-Disposition']) context.remove(header);
+  for (const header of ['ETag', 'Location', 'Content-Disposition', 'Content-Encoding']) context.remove(header);
   context.set('Cache-Control', 'no-store');
   if (error.retryAfterSeconds !== undefined) context.set('Retry-After', String(error.retryAfterSeconds));
   if (error.reason === 'Unauthorized') context.set('WWW-Authenticate', 'Bearer');

@@ -1,5 +1,6 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
+import { oneStep } from '../turns/steps.ts';
 import type { Steps } from '../turns/steps.ts';
 import type { EntryPlaces } from './entry-places.ts';
 import type { EntryTable } from './entry-table.ts';
@@ -40,12 +41,8 @@ export function inNameOrder(table: EntryTable): Steps<NamedEntries> {
 
 /** Returns the entries of a table, as they are at the time of the call. `rows` has all rows in the order of names. */
 export function alreadyInNameOrder(table: EntryTable, rows: Int32Array): Steps<NamedEntries> {
-  return inOneStep({ places: table.placesOf(rows), rows });
-}
-
-function* inOneStep<T>(result: T): Steps<T> {
-  yield;
-  return result;
+  const named = { places: table.placesOf(rows), rows };
+  return oneStep(() => named);
 }
 
 function* sortedByName(places: EntryPlaces, rows: Int32Array): Steps<NamedEntries> {
@@ -56,8 +53,11 @@ function* sortedByName(places: EntryPlaces, rows: Int32Array): Steps<NamedEntrie
     keyAt: (position, from) => places.read(position, a).nameKey(from),
     compare: (left, right) => places.read(left, a).compareNames(places.read(right, b)),
   });
-  const sorted = Int32Array.from(order);
-  return { places: places.reordered(sorted), rows: sorted.map((position) => inBounds(rows[position])) };
+  const sorted = new Int32Array(order);
+  yield;
+  const named = places.reordered(sorted);
+  yield;
+  return { places: named, rows: sorted.map((position) => inBounds(rows[position])) };
 }
 
 /** The items of an index, each with the number of its value. */
@@ -101,8 +101,11 @@ function* itemsOf({ places, rows: allRows }: NamedEntries, { position, itemsOf: 
       const last = values.at(-1);
       const order = last === undefined ? 1 : compareCodePoints(value, last);
       if (order < 0) known ??= yield* numbersOf(values);
-      const number = order === 0 ? values.length - 1 : (known?.get(value) ?? values.push(value) - 1);
-      known?.set(value, number);
+      let number = order === 0 ? values.length - 1 : known?.get(value);
+      if (number === undefined) {
+        number = values.push(value) - 1;
+        known?.set(value, number);
+      }
       rows.push(row);
       numbers.push(number);
     }

@@ -1,5 +1,5 @@
 import type { Steps } from '../turns/steps.ts';
-import { inNameOrder } from './build-index.ts';
+import { alreadyInNameOrder, inNameOrder } from './build-index.ts';
 import type { NamedEntries } from './build-index.ts';
 import { EntryTable } from './entry-table.ts';
 import type { TableContent } from './entry-table.ts';
@@ -16,9 +16,10 @@ export function* restoredContents(
   content: TableContent & { readonly size: number; readonly orders: readonly IndexOrders[] },
 ): Steps<CacheContents> {
   const table = yield* EntryTable.of(content);
+  const names = content.orders[cache.index('metadata.name')?.position ?? -1]?.[0];
   let named: NamedEntries | undefined;
   function* nameOrder(): Steps<NamedEntries> {
-    named ??= yield* inNameOrder(table);
+    named ??= yield* names === undefined ? inNameOrder(table) : alreadyInNameOrder(table, names);
     return named;
   }
   const indexes: MadeParts[] = [];

@@ -63,8 +63,10 @@ export class People {
   readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
   readonly #unfollow: (() => void)[] = [];
-  /** The work that deletes sessions of users who were just disabled. */
-  readonly #ending = new Set<Promise<void>>();
+  /** The names of users who were just disabled, and whose sessions are not deleted yet. */
+  #disabled = new Set<string>();
+  /** The work that deletes these sessions. */
+  #ending: Promise<void> | undefined;
   /** The owners of passwords whose users were absent at the last check. */
   #absent = new Set<string>();
 
@@ -93,6 +95,9 @@ export class People {
     const person = found?.isEnabled === true ? found : undefined;
     const id = await this.#passwords.check(person, password);
     if (person === undefined || id === undefined) return undefined;
+    // The check may have waited for others. The user may be disabled or deleted meanwhile.
+    const latest = this.#find(user);
+    if (latest?.isEnabled !== true || latest.uid !== person.uid) return undefined;
     this.#throttle.succeed(attempt);
     return this.#sessions.begin({ user: person.name, uid: person.uid, password: id, address });
   }
@@ -146,20 +151,36 @@ export class People {
   async stop(): Promise<void> {
     for (const unfollow of this.#unfollow.splice(0)) unfollow();
     this.#failures.stop();
-    await Promise.all([this.#sweeps.stop(), ...this.#ending]);
+    await Promise.all([this.#sweeps.stop(), this.#ending]);
   }
 
   /** Deletes the sessions of a disabled user at once, because the user may be enabled again before the next sweep. */
-  #onUser({ type, entry }: FeedChange): void {
-    if (type === 'DELETED' || personOf(entry).isEnabled) return;
-    const { name } = entry;
-    const { clock, logger } = this.#parts;
-    const nowMs = clock.now();
-    const ending = this.#sessions
-      .sweep((session) => 'password' in session && session.user === name && session.startedMs <= nowMs)
-      .catch((err: unknown) => logger.warn({ err }, 'the sessions of a disabled user could not be deleted'))
-      .finally(() => this.#ending.delete(ending));
-    this.#ending.add(ending);
+  #onUser({ type, entry, previous }: FeedChange): void {
+    if (type !== 'MODIFIED' || personOf(entry).isEnabled || !personOf(previous).isEnabled) return;
+    this.#disabled.add(entry.name);
+    void this.#endSessions();
+  }
+
+  /** Deletes the sessions of users who were just disabled. After a failure, the next sweep tries again. */
+  #endSessions(): Promise<void> {
+    return (this.#ending ??= this.#endAllSessions().finally(() => (this.#ending = undefined)));
+  }
+
+  async #endAllSessions(): Promise<void> {
+    while (this.#disabled.size > 0) {
+      const names = this.#disabled;
+      this.#disabled = new Set();
+      try {
+        await this.#sessions.sweep((session) => 'password' in session && names.has(session.user));
+      } catch (err) {
+        for (const name of names) this.#disabled.add(name);
+        this.#parts.logger.warn(
+          { err },
+          'the sessions of a disabled user could not be deleted; trying again in a minute',
+        );
+        return;
+      }
+    }
   }
 
   #userOf(secret: string, session: Session): UserInfo | undefined | Promise<UserInfo | undefined> {
@@ -201,6 +222,7 @@ export class People {
   async #sweepAll(): Promise<void> {
     try {
       if (this.#parts.users() !== undefined) {
+        await this.#endSessions();
         await this.#sessions.sweep((session) => !('sealedToken' in session) && this.#infoOf(session) === undefined);
         await this.issuers.sweep();
         await this.#deleteOrphans();

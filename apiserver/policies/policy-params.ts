@@ -58,17 +58,29 @@ function namespaceOf({ model }: Resource, paramRef: ParamRef, namespace: string 
   return undefined;
 }
 
-/** Returns the objects that a reference names or selects, at most one more than the maximum. */
+function keyIn(namespace: string | undefined, name: string): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+/**
+ * Returns the objects that a reference names or selects, at most one more than the maximum. Throws when one of the
+ * objects that it may mean cannot be read: its rules would otherwise not apply, without a trace.
+ */
 function find({ cache }: Resource, { name = '', selector }: ParamRef, namespace: string | undefined): readonly Entry[] {
+  const isWanted = (key: string): boolean =>
+    name === '' ? namespace === undefined || key.startsWith(`${namespace}/`) : key === keyIn(namespace, name);
+  const unreadable = [...cache.broken.keys()].find(isWanted);
+  if (unreadable !== undefined)
+    throw new Error(`the parameter object "${unreadable}" cannot be read: correct or delete it`);
   if (name !== '') {
-    const entry = cache.get(namespace === undefined ? name : `${namespace}/${name}`);
+    const entry = cache.get(keyIn(namespace, name));
     return entry === undefined ? [] : [entry];
   }
   const matcher = selectorOf(selector ?? {});
   const found: Entry[] = [];
   for (const entry of cache.entries()) {
     if (found.length > maxParams) break;
-    if (namespace !== undefined && !entry.key.startsWith(`${namespace}/`)) continue;
+    if (!isWanted(entry.key)) continue;
     const { metadata } = decodeObject(entry.bytes);
     if (matchesLabels(matcher, metadata.labels ?? {})) found.push(entry);
   }

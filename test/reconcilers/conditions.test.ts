@@ -53,7 +53,9 @@ for (const transport of transports) {
         condition.summary('Ready', ['Staffed']);
         await status({ members: 1 });
         condition('Staffed', 'True', { reason: 'Enough' });
+        await status({ members: 2 });
         condition.summary('Ready', ['Staffed']);
+        condition('Staffed', 'True', { reason: 'Enough' });
       });
       const { status } = await at.client.get(Team, 'red');
       expect(status?.conditions?.map((each) => `${each.type}=${each.status}`)).to.deep.equal([

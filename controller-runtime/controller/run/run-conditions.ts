@@ -96,11 +96,12 @@ export class RunConditions {
         `${model.kind} has no status.conditions: add "conditions: conditionsSchema" to the schema of its status`,
       );
     }
-    this.#isWritten &&= deepEqual(this.#stated.get(stated.type), stated);
+    if (!('of' in stated) && deepEqual(this.#stated.get(stated.type), stated)) return;
     // The entry is moved to the end: when a summary is set again, it must be computed after all conditions that were
     // set before it.
     this.#stated.delete(stated.type);
     this.#stated.set(stated.type, stated);
+    this.#isWritten = false;
   }
 }
 

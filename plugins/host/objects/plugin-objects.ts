@@ -13,9 +13,9 @@ import type { PluginReport } from './plugin-report.ts';
 
 /**
  * The time within which another server that has the plugin of a deleted object creates the object again. It is usually
- * a fraction of a second.
+ * a fraction of a second, and longer than the longest delay between two attempts of {@link PluginObjectWriter}.
  */
-const recreationMs = 10_000;
+const recreationMs = 60_000;
 
 export interface PluginObjectsParts {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady' | 'sharesDatabase'>;
@@ -145,8 +145,8 @@ export class PluginObjects {
       this.#absentSinceMs.set(name, sinceMs);
       return { after: waitMs };
     }
-    this.#absentSinceMs.delete(name);
     await onAbandoned(name);
+    this.#absentSinceMs.delete(name);
   }
 
   #forget(name: string, isGone: boolean): void {

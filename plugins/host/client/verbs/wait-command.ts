@@ -64,14 +64,13 @@ interface Wait {
 
 async function waitUntil(command: ClientCommand, { target, goal, timeoutMs }: Wait): Promise<void> {
   const { signal } = command.server;
-  const within = (ms: number): AbortSignal => AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))]);
-  const limits =
-    timeoutMs === undefined
-      ? { list: signal, watch: signal }
-      : { list: within(Math.max(minListMs, timeoutMs)), watch: within(timeoutMs) };
-  while (!(await isReached(command, { target, goal, limits }))) {
+  const after = (ms: number): AbortSignal => AbortSignal.timeout(Math.ceil(ms));
+  const ends = timeoutMs === undefined ? [] : [after(Math.max(minListMs, timeoutMs)), after(timeoutMs)];
+  const [list = signal, watch = signal] = ends.map((end) => AbortSignal.any([signal, end]));
+  while (!(await isReached(command, { target, goal, limits: { list, watch } }))) {
     signal.throwIfAborted();
-    if (limits.watch.aborted)
+    // Node 20 collects a signal of `timeout` that only `any` refers to, and it then never aborts. This code refers to it.
+    if (ends.some((end) => end.aborted))
       throw new CommandError(`timed out waiting for the condition on ${target.resource.plural}/${target.name}`);
   }
 }
