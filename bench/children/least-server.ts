@@ -1,5 +1,5 @@
-// A server that does only the necessary work of a create: the object's bytes, a commit together with other creates, and
-// an entry in the indexes. It checks nothing, notifies no watchers, and always writes the same metadata.
+// A server that does only the necessary work of a create or an update: the object's bytes, a commit together with other
+// writes, and an entry in the indexes. An update also parses the stored object. It checks nothing, notifies no watchers, and always writes the same metadata.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -30,15 +30,21 @@ const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
 let commits: GroupCommit;
 let created = 0;
 
-/** Stores a person. Resolves with the bytes of the response when they are durable. */
+/** Stores a person, or replaces the stored one. Resolves with the bytes of the response when they are durable. */
 async function store(person: Person): Promise<Buffer> {
   const { name } = person.metadata;
-  const object = { ...person, metadata: { name, resourceVersion: '', ...addedMetadata } };
+  const present = cache.get(name);
+  const stored = present === undefined ? undefined : (JSON.parse(present.bytes.toString()) as Person);
+  const object = { ...person, metadata: { name, ...addedMetadata, ...stored?.metadata, resourceVersion: '' } };
   const data = encodeObject(object);
   const values = cache.draft(object);
   const key = `/registry/people.example.com/persons/${name}`;
   let bytes = data;
-  const outcome = await commits.submit({ op: 'create', kind: 1, key, data }, (revision) => {
+  const operation =
+    present === undefined
+      ? ({ op: 'create', kind: 1, key, data } as const)
+      : ({ op: 'update', kind: 1, key, data, expect: present.revision } as const);
+  const outcome = await commits.submit(operation, (revision) => {
     bytes = withRevision(data, revision);
     cache.put(createEntry(object, { bytes, revision, values }));
   });

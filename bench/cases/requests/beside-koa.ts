@@ -42,9 +42,13 @@ export async function besideKoa({ settings, folder, only }: CaseContext): Promis
   const openUrl = await startedServer(open, { database: `sqlite:${join(folder, 'beside-koa.db')}`, auth: 'open' });
   const requiredUrl = await protectedServer(required, join(folder, 'beside-koa-required'));
   for (const child of [open, required]) await child.call('fill', { count: objects });
+  await using least = new Child('least-server');
+  const leastUrl = await least.call<string>('start', `sqlite:${join(folder, 'beside-koa-least.db')}`);
+  await least.call('create', objects);
   const contestants: readonly Contestant[] = [
     ...contestantsOf('open', { child: open, url: openUrl }),
     ...contestantsOf('required', { child: required, url: requiredUrl, token: userToken }),
+    ...contestantsOf('the least', { child: least, url: leastUrl }).filter(({ name }) => !name.startsWith('get')),
   ].filter(({ name }) => name.includes(only));
   if (contestants.length === 0) return [];
   const unit = { name: 'koa', child: koa, url: koaUrl, request: creations('koa') };
@@ -61,7 +65,8 @@ interface Target {
   readonly token?: string;
 }
 
-function contestantsOf(auth: 'open' | 'required', { child, url, token }: Target): readonly Contestant[] {
+/** `the least` is a server that checks nothing. Its rows have no goals. */
+function contestantsOf(auth: 'open' | 'required' | 'the least', { child, url, token }: Target): readonly Contestant[] {
   const share = auth === 'open' ? 1 : shareOfRequired;
   const bodyOf = (name: string, number: number): string => JSON.stringify(newPerson({ name, number }));
   const sent = (body = ''): string | { body: string; token: string } => (token === undefined ? body : { body, token });
@@ -78,7 +83,7 @@ function contestantsOf(auth: 'open' | 'required', { child, url, token }: Target)
     child,
     url,
     request: made[verb],
-    most: goals[verb] * share,
+    ...(auth === 'the least' ? {} : { most: goals[verb] * share }),
   }));
 }
 
@@ -113,7 +118,7 @@ function rowOf({ name, most }: Contestant, index: number, rounds: readonly (read
   const ratio = median(rounds.map((costs) => (costs[index] ?? Number.NaN) / (costs[0] ?? Number.NaN)));
   const costOfContestant = (at: number): string => median(rounds.map((costs) => costs[at] ?? Number.NaN)).toFixed(1);
   const note = `${costOfContestant(index)} us of the main thread; koa: ${costOfContestant(0)} us`;
-  if (most === undefined) return { name: `cpu: ${name}`, note };
+  if (most === undefined) return { name: `cpu: ${name}`, note: `${ratio.toFixed(2)}: ${note}` };
   const target = { text: `${ratio.toFixed(2)} <= ${most.toFixed(2)}`, isMet: ratio <= most };
   return { name: `cpu: ${name}`, target, note };
 }
