@@ -1,6 +1,6 @@
 import { replaceTurnClock } from './next-turn.ts';
 
-/** The time that each step seems to take. It is as long as a turn of the event loop. */
+/** The time of each step by the test clock: as much as all steps of one turn of the event loop may take. */
 const stepMs = 5;
 
 let readings = 0;

@@ -54,7 +54,7 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
       )
       .option(
         '--token <secret>',
-        `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig)`,
+        `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig, unless --server names another server)`,
       )
       .option('--service-domain <domain>', 'the same as --service-domain of the server (default: homeostat.internal)');
     if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);

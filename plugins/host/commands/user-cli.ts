@@ -34,7 +34,7 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
       )
       .option(
         '--token <secret>',
-        `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig)`,
+        `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig, unless --server names another server)`,
       )
       .option('--service-domain <domain>', 'the same as --service-domain of the server (default: homeostat.internal)');
     if (verb !== 'list') command.argument('<name>', 'the name of the user');
