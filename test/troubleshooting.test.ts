@@ -29,7 +29,7 @@ const functionsForOperators: ReadonlySet<string> = new Set([
   'wrongDependencies',
 ]);
 
-/** Errors of wrong calls of a store by the server's own code. Operators cannot cause or repair them. */
+/** Errors that only a mistake in the server's own code can cause. Operators cannot cause or repair them. */
 const internal: ReadonlySet<string> = new Set([
   '… of … has no data',
   'a store can be opened only once',

@@ -25,8 +25,8 @@ interface CheckedKind {
 }
 
 /**
- * Checks the expressions of a policy with the types of the kinds that its rules name, and of its parameters. The check
- * of each kind takes one turn of the event loop. Rules with wildcards are left out.
+ * Checks the expressions of a policy with the types of its parameters and of the first {@link maxKinds} kinds that its
+ * rules name. The check of each kind takes one turn of the event loop. Rules with wildcards are left out.
  */
 export async function checkPolicyTypes(
   policy: Pick<AdmissionPolicy, 'spec'>,

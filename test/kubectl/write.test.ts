@@ -165,7 +165,7 @@ describe('kubectl writes [slow]', () => {
     expect(error).to.contain('The Person "ann" is invalid: spec.age: Invalid value: -1:');
   });
 
-  it('label and annotate set, overwrite (only with --overwrite), list and remove keys [compat label]', async () => {
+  it('label sets, overwrites (only with --overwrite), lists and removes labels, and annotate sets and removes annotations [compat label]', async () => {
     expect(await kubectl.succeeds('label', 'ps', 'ann', 'tier=gold')).to.equal(`${ref}/ann labeled\n`);
     expect(await kubectl.fails('label', 'ps', 'ann', 'tier=tin')).to.contain(
       'already has a value (gold), and --overwrite is false',

@@ -54,7 +54,7 @@ export class LeanKoa extends Koa {
         return void res.end(body);
       }
     } catch {
-      // koa, which the code below calls, reports the error.
+      // The code below calls koa with the same promise, so koa reports the rejection of `handled`.
     }
     if (!isHandler(koaHandler))
       throw new Error('koa has no method handleRequest: adapt this class to the new version of koa');

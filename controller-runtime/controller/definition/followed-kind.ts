@@ -65,7 +65,7 @@ export interface FollowOptions<T extends ApiObject = ApiObject> extends Informer
   readonly indexes?: readonly string[];
 }
 
-/** A kind that a controller follows in addition to its own kind. */
+/** A kind that a controller follows: its own kind, one that it owns, or one that it watches. */
 export interface FollowedKind {
   readonly model: ModelDescriptor;
   readonly follows: Readonly<InformerOptions>;

@@ -26,7 +26,7 @@ const passedOn: ReadonlySet<string> = new Set(
     'NODE_EXTRA_CA_CERTS',
     'SSL_CERT_FILE',
     'SSL_CERT_DIR',
-    // Without these, programs do not start on Windows.
+    // npm, and the programs that it starts, need these on Windows.
     'SYSTEMROOT',
     'SYSTEMDRIVE',
     'COMSPEC',
