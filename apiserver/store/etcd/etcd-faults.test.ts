@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { EtcdMember } from './etcd-cluster.test-support.ts';
 import { EtcdTestCluster, hurriedClock } from './etcd.test-support.ts';
 import { parseEtcdUrl } from './etcd-url.ts';
+import { findResponse } from './find-response.test-support.ts';
 import { GroupCommit } from '../group-commit.ts';
 import { FaultProxy } from '../server/fault-proxy.test-support.ts';
 import { bytes, create, key, kind, rejectionOf, revisionOf, scanned, written } from '../store-operations.fixture.ts';
@@ -59,7 +60,7 @@ describe('etcd store, with faults of the connection to a member', () => {
 
   beforeEach(async () => {
     const [, port = ''] = (etcd.cluster.members[0]?.endpoint ?? '').split(':');
-    proxy = await FaultProxy.start({ host: '127.0.0.1', port: Number(port) });
+    proxy = await FaultProxy.start({ host: '127.0.0.1', port: Number(port), findAnswer: findResponse });
     ({ prefix } = parseEtcdUrl(etcd.freshUrl(), {}));
     store = await etcd.open(`etcd://127.0.0.1:${proxy.port}${prefix}`, { clock: hurriedClock });
     await written(store, create('before', ''));

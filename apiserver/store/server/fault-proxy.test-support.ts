@@ -16,6 +16,18 @@ export type Fault = 'pass' | 'cut' | 'cutAfterAnswer' | 'swallow' | 'orphan';
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
+  /** True when both connections are closed as soon as the server responds. */
+  isCutAtAnswer: boolean;
+}
+
+/** Returns true when bytes of a server complete a response. Called with all bytes of one connection, in their order. */
+export type FindAnswer = (received: Buffer) => boolean;
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+  /** Returns the function for a new connection. By default, all bytes of the server are responses. */
+  readonly findAnswer?: () => FindAnswer;
 }
 
 /** A TCP proxy in front of a database server. It injects faults. */
@@ -28,12 +40,12 @@ export class FaultProxy {
   readonly #links = new Set<Link>();
   readonly #orphans: { readonly server: Socket; readonly sent: Buffer }[] = [];
 
-  private constructor(target: { readonly host: string; readonly port: number }) {
-    this.#listener = createServer((client) => this.#accept(client, connect(target)));
+  private constructor({ host, port, findAnswer = () => () => true }: Target) {
+    this.#listener = createServer((client) => this.#accept(client, connect({ host, port }), findAnswer()));
   }
 
-  static async start(target: { readonly host: string; readonly port: number }): Promise<FaultProxy> {
-    const proxy = new FaultProxy({ host: target.host, port: target.port });
+  static async start(target: Target): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target);
     proxy.#listener.listen(0, '127.0.0.1');
     await once(proxy.#listener, 'listening');
     return proxy;
@@ -77,8 +89,8 @@ export class FaultProxy {
     await once(this.#listener, 'close');
   }
 
-  #accept(client: Socket, server: Socket): void {
-    const link = { client, server };
+  #accept(client: Socket, server: Socket, isAnswer: FindAnswer): void {
+    const link: Link = { client, server, isCutAtAnswer: false };
     this.#links.add(link);
     for (const socket of [client, server]) {
       // Errors are expected here. When one side resets its connection, the connection of the other side must be closed.
@@ -88,7 +100,11 @@ export class FaultProxy {
     if (this.isDown) return this.#cut(link);
     client.on('data', (sent) => this.#send(link, sent));
     client.on('end', () => server.end());
-    server.on('data', (answer) => client.write(answer));
+    server.on('data', (received) => {
+      const isAnswered = isAnswer(received);
+      if (!link.isCutAtAnswer) client.write(received);
+      else if (isAnswered) this.#cut(link);
+    });
     server.on('end', () => client.end());
   }
 
@@ -104,8 +120,7 @@ export class FaultProxy {
         this.#cut(link);
         return;
       case 'cutAfterAnswer':
-        server.removeAllListeners('data');
-        server.once('data', () => this.#cut(link));
+        link.isCutAtAnswer = true;
         server.write(sent);
         return;
       case 'orphan':
