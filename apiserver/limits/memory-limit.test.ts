@@ -90,15 +90,40 @@ describe('MemoryLimit', () => {
     expect(at.counts.relieved).to.equal(11);
   });
 
-  it('reports when the objects that a start loads do not fit into memory, and how much memory they need', () => {
-    const { memory, use } = setup();
-    use.heapLimit = 125 * 1024 * 1024;
-    use.heap += 30 * 1024 * 1024;
-    expect(memory.load(50_000, 50_000)).to.equal(true);
-    use.heap += 45 * 1024 * 1024;
-    expect(memory.load(150_000, 200_000), '75 MiB, and 200 bytes each for the indexes').to.equal(false);
-    expect(memory.needOf(1_000_000)).to.equal(
-      'the 1000000 stored objects need about 832 MiB of memory, and the limit is 125 MiB: set NODE_OPTIONS=--max-old-space-size=832',
-    );
+  describe('at a start', () => {
+    const mebibyte = 1024 * 1024;
+
+    it('reports when the objects do not fit into the heap, and how much memory they need', () => {
+      const { memory, use } = setup();
+      use.heapLimit = 125 * mebibyte;
+      memory.begin();
+      use.heap += 30 * mebibyte;
+      expect(memory.excess(50_000, 0)).to.equal(undefined);
+      use.heap += 45 * mebibyte;
+      const excess = memory.excess(200_000, 0);
+      expect(excess?.heap, '75 MiB, and 200 bytes each for the indexes').to.equal(100 + 75 * mebibyte + 40_000_000);
+      expect(excess && memory.needOf({ objects: 1_000_000, bytes: 1e9 }, excess, 200_000)).to.equal(
+        'the 1000000 stored objects need about 832 MiB of memory, and the limit is 125 MiB: set NODE_OPTIONS=--max-old-space-size=832',
+      );
+    });
+
+    it('reports when the objects do not fit into the memory that the system grants; the need follows from their bytes', () => {
+      const { memory, use } = setup();
+      Object.assign(use, { heapLimit: 4000 * mebibyte, resident: 100 * mebibyte, residentLimit: 320 * mebibyte });
+      memory.begin();
+      use.resident = 280 * mebibyte;
+      expect(memory.excess(200, 0)).to.equal(undefined);
+      const excess = memory.excess(200, 8 * mebibyte);
+      expect(excess?.resident).to.equal(288 * mebibyte);
+      const sizes = [
+        [{ objects: 10_000, bytes: 1000 * mebibyte }, Math.ceil((1100 + 4e6 / mebibyte) / 0.85)],
+        [{ objects: 500, bytes: mebibyte }, Math.ceil(288 / 0.85)],
+      ] as const;
+      for (const [stored, needed] of sizes) {
+        expect(excess && memory.needOf(stored, excess, 200)).to.equal(
+          `the ${stored.objects} stored objects need about ${needed} MiB of memory, and the limit is 320 MiB: raise the memory of the container or control group`,
+        );
+      }
+    });
   });
 });

@@ -40,7 +40,19 @@ const collectMs = 5000;
  */
 const indexBytesPerObject = 200;
 
+/**
+ * The memory outside of the heap that an object needs in addition to its stored bytes: the metadata that the server
+ * adds, its record, and its places in the indexes. For kinds with many or long index values, this is too low.
+ */
+const recordBytesPerObject = 400;
+
 const retryAfterSeconds = 10;
+
+/** The objects in a database, and the sum of their stored bytes. */
+export interface StoredObjects {
+  readonly objects: number;
+  readonly bytes: number;
+}
 
 export interface MemoryLimitParts {
   readonly meter: MemoryMeter;
@@ -58,17 +70,16 @@ export class MemoryLimit {
   /** True while creations, and updates that make objects larger, are refused. */
   isFull = false;
   readonly #parts: MemoryLimitParts;
-  readonly #atStart: MemoryUse;
   readonly #periodic: PeriodicTask;
   #collectedMs = Number.NEGATIVE_INFINITY;
   #collectedHeap = 0;
   #pauseMs = farMs;
-  #loaded = 0;
+  /** The memory before any object was read; undefined until then. */
+  #before: MemoryUse | undefined;
   #refusals = 0;
 
   constructor(parts: MemoryLimitParts) {
     this.#parts = parts;
-    this.#atStart = parts.meter.read();
     this.#periodic = new PeriodicTask({
       clock: parts.clock,
       intervalMs: () => this.#pauseMs,
@@ -106,34 +117,56 @@ export class MemoryLimit {
     return new ApiError('InsufficientStorage', message, { retryAfterSeconds });
   }
 
-  /**
-   * Counts objects that were read while a kind is opened. `ofKind` is the number of the kind's objects in memory, which
-   * have no indexes yet. Returns false when no more objects fit into memory.
-   */
-  load(objects: number, ofKind: number): boolean {
-    this.#loaded += objects;
-    const fits = (use: MemoryUse): boolean =>
-      shareOf({ ...use, heap: use.heap + ofKind * indexBytesPerObject }) < startShare;
-    return fits(this.#parts.meter.read()) || fits(this.#collect());
+  /** Frees the garbage if memory counts as full. */
+  collectIfFull(): void {
+    if (this.share >= fullShare) this.collect();
+  }
+
+  /** Called before the objects of a kind are read. */
+  begin(): void {
+    this.#before ??= this.#parts.meter.read();
   }
 
   /**
-   * Returns a message that says how much memory a start with this many stored objects needs. It is used after {@link
-   * load} has returned false.
+   * Returns undefined while the objects of a kind that is opened fit into memory; otherwise, the memory in use.
+   * `objects` is the number of the kind's objects in memory, which have no indexes yet. `bytesAhead` is the memory
+   * outside of the heap that the next step of the caller allocates.
    */
-  needOf(objects: number): string {
-    const use = this.#parts.meter.read();
-    const isHeap = use.heap / (use.heapLimit * usableShare) > use.resident / use.residentLimit;
-    const [used, limit, usable] = isHeap
-      ? [use.heap, use.heapLimit, usableShare]
-      : [use.resident, use.residentLimit, 1];
-    const before = isHeap ? this.#atStart.heap : this.#atStart.resident;
-    const each = (used - before) / Math.max(1, this.#loaded) + indexBytesPerObject;
-    const needed = (before + objects * each) / (fullShare * usable);
+  excess(objects: number, bytesAhead: number): MemoryUse | undefined {
+    const withNext = (use: MemoryUse): MemoryUse => ({
+      ...use,
+      heap: use.heap + objects * indexBytesPerObject,
+      resident: use.resident + bytesAhead,
+    });
+    if (shareOf(withNext(this.#parts.meter.read())) < startShare) return undefined;
+    const use = withNext(this.collect());
+    return shareOf(use) < startShare ? undefined : use;
+  }
+
+  /**
+   * Returns a message that says how much memory a start with the stored objects needs. `use` is the result of
+   * {@link excess} after `read` objects of a kind.
+   */
+  needOf(stored: StoredObjects, use: MemoryUse, read: number): string {
+    const before = this.#before ?? use;
+    const isHeap = shareOfHeap(use) > shareOfResident(use);
+    const perObject = (use.heap - before.heap) / Math.max(1, read);
+    const estimate = isHeap
+      ? before.heap + stored.objects * perObject
+      : before.resident + stored.bytes + stored.objects * recordBytesPerObject;
+    // More objects than these could not be read, so less memory than now is never enough.
+    const needed = Math.max(estimate, isHeap ? use.heap : use.resident) / (fullShare * (isHeap ? usableShare : 1));
+    const limit = isHeap ? use.heapLimit : use.residentLimit;
     const cure = isHeap
       ? `set NODE_OPTIONS=--max-old-space-size=${inMiB(needed)}`
       : 'raise the memory of the container or control group';
-    return `the ${objects} stored objects need about ${inMiB(needed)} MiB of memory, and the limit is ${inMiB(limit)} MiB: ${cure}`;
+    return `the ${stored.objects} stored objects need about ${inMiB(needed)} MiB of memory, and the limit is ${inMiB(limit)} MiB: ${cure}`;
+  }
+
+  /** Frees the garbage, and returns the memory in use. */
+  collect(): MemoryUse {
+    this.#parts.meter.collect();
+    return this.#parts.meter.read();
   }
 
   #sample(): void {
@@ -145,7 +178,7 @@ export class MemoryLimit {
       this.#judge(use);
     } else if (shareOf(use) >= fullShare && this.#isCollectionDue(use, nowMs)) {
       // Until a collection, it is unknown how much of the heap is garbage.
-      use = this.#collect();
+      use = this.collect();
       this.#collectedMs = nowMs;
       this.#collectedHeap = use.heap;
       this.#judge(use);
@@ -168,15 +201,18 @@ export class MemoryLimit {
     if (isFull) logger.warn({ ...use, share }, 'memory is full: creations and growing updates are refused (507)');
     else logger.info({ ...use, share }, 'memory is no longer full: all writes are accepted');
   }
-
-  #collect(): MemoryUse {
-    this.#parts.meter.collect();
-    return this.#parts.meter.read();
-  }
 }
 
-function shareOf({ heap, heapLimit, resident, residentLimit }: MemoryUse): number {
-  return Math.max(heap / (heapLimit * usableShare), resident / residentLimit);
+function shareOf(use: MemoryUse): number {
+  return Math.max(shareOfHeap(use), shareOfResident(use));
+}
+
+function shareOfHeap({ heap, heapLimit }: MemoryUse): number {
+  return heap / (heapLimit * usableShare);
+}
+
+function shareOfResident({ resident, residentLimit }: MemoryUse): number {
+  return resident / residentLimit;
 }
 
 function inMiB(bytes: number): number {

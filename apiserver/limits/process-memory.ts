@@ -36,14 +36,21 @@ const largestSemiSpace = 64;
 export function processMemory(processes: number): MemoryMeter {
   const young = youngBytes([...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)]);
   const heapLimit = getHeapStatistics().heap_size_limit - young;
-  // Without a limit, the system reports 0, or a number larger than the memory. Stored objects are outside of the heap,
-  // so without a limit only the memory of the machine limits them.
-  const granted = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
-  const residentLimit = granted / processes;
+  const residentLimit = grantedMemory(processes);
   return {
     read: () => ({ heap: oldBytes(), heapLimit, resident: process.memoryUsage.rss(), residentLimit }),
     collect: () => collector()(),
   };
+}
+
+/**
+ * Returns the bytes of memory that the system grants to each of `processes` processes: their part of the memory of the
+ * container or machine.
+ */
+export function grantedMemory(processes: number): number {
+  // Without a limit, the system reports 0, or a number larger than the memory. Stored objects are outside of the heap,
+  // so without a limit only the memory of the machine limits them.
+  return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()) / processes;
 }
 
 /**

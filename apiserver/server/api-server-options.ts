@@ -9,6 +9,7 @@ import type { AdministratorFile } from '../identity/administrator.ts';
 import { checkToken } from '../identity/administrator-token.ts';
 import type { HealthCheck } from '../http/pages/health.ts';
 import { checkProxy } from '../http/request/trusted-proxies.ts';
+import { grantedMemory } from '../limits/process-memory.ts';
 import { defaultRetention } from '../registry/history/compactor.ts';
 import type { Retention } from '../registry/history/compactor.ts';
 import type { TlsOptions } from '../tls/tls-options.ts';
@@ -259,7 +260,7 @@ export function settingsOf(options: ApiServerOptions): Settings {
     auth,
     ...options,
     logger: containLogger(options.logger ?? silentLogger),
-    retention: { ...defaultRetention, ...options.retention },
+    retention: { ...defaultRetention(grantedMemory(options.processes ?? 1)), ...options.retention },
   };
 }
 

@@ -29,6 +29,9 @@ export interface StorageParts {
   readonly table: () => ResourceTable | undefined;
 }
 
+/** The number of bytes of read changes after which memory is measured again. */
+const measuredBytes = 4 * 1024 * 1024;
+
 /** The open store, and the parts that keep memory equal to the store. */
 export interface OpenedStorage {
   readonly epoch: string;
@@ -82,9 +85,14 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
     trim,
     isMemoryShort: () => memory.isFull,
   });
+  let unmeasured = 0;
   await log.read(store, (change) => {
     if (change.kind === vault.kindNumber) vault.apply(change);
     compactor.record(change.revision, change.data.length);
+    unmeasured += change.data.length;
+    if (unmeasured < measuredBytes) return;
+    memory.collectIfFull();
+    unmeasured = 0;
   });
   const latest = (): Promise<number> => latestRevision(store, health);
   const shared = store.isShared ? { latest, onWanted: (revision: number) => follower?.hear(revision) } : {};

@@ -38,7 +38,7 @@ export class VaultUnderTest {
     const parts = {
       clock: systemClock,
       logger: silentLogger,
-      retention: defaultRetention,
+      retention: defaultRetention(Number.POSITIVE_INFINITY),
       processes: 1,
       metrics: new Metrics(),
     };

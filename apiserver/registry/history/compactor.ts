@@ -9,13 +9,17 @@ export interface Retention {
   /** The minimum number of changes that are kept. Default 10,000. */
   readonly minChanges: number;
   /**
-   * The maximum number of bytes of changed objects, in memory and in the log. Default 256 MiB. Above this limit, the
-   * oldest changes are dropped, however recent they are.
+   * The maximum number of bytes of changed objects, in memory and in the log. Default 256 MiB, or an eighth of the
+   * memory of the container or machine if this is less. Above this limit, the oldest changes are dropped, however recent
+   * they are.
    */
   readonly maxBytes: number;
 }
 
-export const defaultRetention: Retention = { minAgeMs: 300_000, minChanges: 10_000, maxBytes: 256 * 1024 * 1024 };
+/** Returns the default for a process that may use `memory` bytes. */
+export function defaultRetention(memory: number): Retention {
+  return { minAgeMs: 300_000, minChanges: 10_000, maxBytes: Math.min(256 * 1024 * 1024, memory / 8) };
+}
 
 /** The number of rows that one transaction deletes. It takes 2 to 4 ms, in which writers wait. */
 const rowsPerStep = 1000;

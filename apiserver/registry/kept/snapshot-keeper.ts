@@ -11,6 +11,7 @@ import { keptFingerprint } from './kept-fingerprint.ts';
 import { UnusableSnapshot } from './snapshot-form.ts';
 import type { SnapshotFacts } from './snapshot-form.ts';
 import { readContent, readFooter } from './snapshot-reader.ts';
+import type { OnRead } from './snapshot-reader.ts';
 import { writeSnapshot } from './snapshot-writer.ts';
 
 /**
@@ -93,13 +94,12 @@ export class SnapshotKeeper {
 
   /**
    * Reads the snapshot of a kind. Returns undefined when there is no snapshot, or when the snapshot cannot be used; in
-   * the second case, logs the reason. Calls `onRead` with the number of objects of each step. An error of `onRead` ends
-   * the read, and is thrown.
+   * the second case, logs the reason. An error of `onRead` ends the read, and is thrown.
    */
   async read(
     cache: KindCache,
     kind: NumberedKind,
-    { current, onRead }: { readonly current: number; readonly onRead: (objects: number) => void },
+    { current, onRead }: { readonly current: number; readonly onRead: OnRead },
   ): Promise<RestoredKind | undefined> {
     const { files, isEncrypted } = this.#parts;
     this.#followed.delete(kind.number);
@@ -171,7 +171,7 @@ export class SnapshotKeeper {
   async #restore(
     cache: KindCache,
     kind: NumberedKind,
-    { current, onRead }: { readonly current: number; readonly onRead: (objects: number) => void },
+    { current, onRead }: { readonly current: number; readonly onRead: OnRead },
   ): Promise<RestoredKind | undefined> {
     const fingerprint = keptFingerprint(cache, this.#parts.program);
     if (fingerprint === undefined) return undefined;

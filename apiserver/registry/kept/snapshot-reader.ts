@@ -36,7 +36,11 @@ export async function readFooter(file: FileHandle): Promise<SnapshotFooter> {
   return unpackFooter(text, size);
 }
 
-type OnRows = (rows: number) => void;
+/**
+ * Called before the first step of a read and after each step, with the number of objects of the step, and the number of
+ * bytes that are not read yet. These bytes become memory outside of the heap. If it throws, the read ends.
+ */
+export type OnRead = (objects: number, bytesLeft: number) => void;
 
 /** Consecutive pieces of the file. */
 interface Part {
@@ -51,11 +55,10 @@ interface Part {
 }
 
 /**
- * Reads everything before the footer. Calls `onRows` with the number of rows of each group of blocks. An error of
- * `onRows` ends the read, and is thrown.
- * @throws UnusableSnapshot
+ * Reads everything before the footer.
+ * @throws UnusableSnapshot, and the error of `onRead`
  */
-export async function readContent(file: FileHandle, footer: SnapshotFooter, onRows: OnRows): Promise<SnapshotContent> {
+export async function readContent(file: FileHandle, footer: SnapshotFooter, onRead: OnRead): Promise<SnapshotContent> {
   const { secret, size } = footer;
   const made: Block[] = [];
   const parts: Part[] = [];
@@ -75,7 +78,7 @@ export async function readContent(file: FileHandle, footer: SnapshotFooter, onRo
   }
   const [at, hashes] = [addColumn(footer.columns[0]), addColumn(footer.columns[1])];
   const orders = footer.orders.map((pieces) => pieces.map((piece) => (piece === null ? undefined : addColumn(piece))));
-  await readParts(file, parts, onRows);
+  await readParts(file, parts, onRead);
   const blocks = footer.blocks.map(({ rows }, number) => ({ rows, block: inBounds(made[number]) }));
   return { secret, size, at, hashes, blocks, orders };
 }
@@ -95,7 +98,9 @@ function groupsOf<Each extends Piece>(pieces: readonly Each[]): readonly (readon
   return groups;
 }
 
-async function readParts(file: FileHandle, parts: readonly Part[], onRows: OnRows): Promise<void> {
+async function readParts(file: FileHandle, parts: readonly Part[], onRead: OnRead): Promise<void> {
+  let bytesLeft = parts.reduce((sum, { pieces }) => sum + bytesOf(pieces), 0);
+  onRead(0, bytesLeft);
   const waiting = [...parts].reverse();
   const read = async (): Promise<void> => {
     for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
@@ -103,7 +108,8 @@ async function readParts(file: FileHandle, parts: readonly Part[], onRows: OnRow
       await fill(file, targets, part.position);
       await nextTurn('background');
       for (const [at, piece] of part.pieces.entries()) checkPiece(inBounds(targets[at]), piece);
-      if (part.rows > 0) onRows(part.rows);
+      bytesLeft -= bytesOf(part.pieces);
+      if (part.rows > 0) onRead(part.rows, bytesLeft);
     }
   };
   const readOrEnd = (): Promise<void> =>

@@ -130,7 +130,7 @@ class Served {
     const parts = {
       store: this.#store,
       kindNumber: this.#kindNumber,
-      memory: { load: () => true, needOf: () => '' },
+      memory: { excess: () => undefined },
       onProgress: () => undefined,
     };
     const entries = await readKind(this.#reader, { ...parts, kept });

@@ -9,12 +9,12 @@ import { array, assert, asyncProperty, constantFrom, integer, oneof, record } fr
 import { KindCache } from '../../index/kind-cache.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { SortedIndex } from '../../index/sorted-index.ts';
-import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import { createSqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import type { Change, Operation, SnapshotStore, Store } from '../../store/store.ts';
 import { encodeObject } from '../object/object-codec.ts';
 import { SnapshotKeeper } from '../kept/snapshot-keeper.ts';
 import { ValueKeeper } from '../kept/value-keeper.ts';
+import type { LoadMemory } from './does-not-fit.ts';
 import { loadKind } from './load-kind.ts';
 import { readKind } from './read-kind.ts';
 import { storedEntry } from './stored-entry.ts';
@@ -45,7 +45,13 @@ const steps = array(oneof({ weight: 3, arbitrary: write }, { weight: 2, arbitrar
   maxLength: 30,
 });
 
-const unlimited = { load: () => true, needOf: () => '' };
+const unlimited: LoadMemory = {
+  begin: () => undefined,
+  excess: () => undefined,
+  needOf: () => '',
+  collect: () => full,
+};
+const full = { heap: 1, heapLimit: 1, resident: 1, residentLimit: 1 };
 
 function emptyReader(): KindReader {
   return { cache: new KindCache(model, [...defaultIndexes(), ...model.indexes]), convertStored: (stored) => stored };
@@ -70,7 +76,7 @@ class Served {
     this.#snapshots = this.#createKeeper();
   }
 
-  async open(memory: Pick<MemoryLimit, 'load' | 'needOf'> = unlimited): Promise<void> {
+  async open(memory = unlimited): Promise<void> {
     this.#store = createSqliteStore({ path: this.#path });
     this.#revision = (await this.#store.open()).revision;
     this.#kindNumber = await this.#store.numberOf('kind:people.example.com/persons');
@@ -262,12 +268,22 @@ describe('loadKind', () => {
     await kind.open();
     await kind.write({ name: 1, city: 'Bern', age: 1, tags: [], length: 0, isOwned: false });
     await kind.stop();
-    const memory = { load: () => false, needOf: (count: number) => `${count} objects need more` };
+    const ahead: number[] = [];
+    const memory: LoadMemory = {
+      ...unlimited,
+      excess: (_, bytesAhead) => {
+        ahead.push(bytesAhead);
+        return full;
+      },
+      needOf: ({ objects, bytes }) => `${objects} objects of ${bytes > 0 ? 'some' : 'no'} bytes need more`,
+    };
     const problem = await kind.open(memory).then(
       () => 'none',
       (error: unknown) => String(error),
     );
     await kind.close();
-    expect(problem).to.equal('IndexBuildError: 1 objects need more');
+    expect(problem).to.equal('IndexBuildError: 1 objects of some bytes need more');
+    expect(ahead, 'the bytes of the snapshot, before any of them is read').to.have.length(1);
+    expect(ahead[0]).to.be.above(100);
   });
 });

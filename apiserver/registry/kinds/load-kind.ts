@@ -6,11 +6,11 @@ import type { Change, NumberedKind } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import type { RestoredKind, SnapshotKeeper } from '../kept/snapshot-keeper.ts';
-import { IndexBuildError } from './index-build.ts';
+import { DoesNotFit } from './does-not-fit.ts';
+import type { LoadMemory } from './does-not-fit.ts';
 import { PendingConversion } from './pending-conversion.ts';
 import { readChecked, varyingIndexes } from './read-checked.ts';
 import type { CheckedReadParts } from './read-checked.ts';
-import { countObjects } from './read-kind.ts';
 import { putEntry, storedEntry } from './stored-entry.ts';
 import type { KindReader } from './stored-entry.ts';
 
@@ -28,6 +28,7 @@ const searchedNames = 100;
 const bytesPerTurn = 128 * 1024;
 
 export interface LoadParts extends CheckedReadParts {
+  readonly memory: LoadMemory;
   readonly snapshots?: SnapshotKeeper | undefined;
   /** The revision that memory had when the opening of the kind began. */
   readonly current: number;
@@ -38,9 +39,20 @@ export interface LoadParts extends CheckedReadParts {
 /**
  * Fills a cache with the objects of a kind: from the snapshot of the last stop and the changes since then, or else from
  * the store. Returns the generation of the store's unique indexes if their claims are known to be right; otherwise
- * undefined.
+ * undefined. Rejects with IndexBuildError when the objects do not fit into memory, or cannot be indexed or converted.
  */
 export async function loadKind(reader: KindReader, parts: LoadParts): Promise<number | undefined> {
+  const { memory, store } = parts;
+  memory.begin();
+  const unfit = await load(reader, parts).catch((error: unknown) => {
+    if (error instanceof DoesNotFit) return error;
+    throw error;
+  });
+  if (unfit instanceof DoesNotFit) throw await unfit.explained(memory, store);
+  return unfit;
+}
+
+async function load(reader: KindReader, parts: LoadParts): Promise<number | undefined> {
   const { snapshots, keeper, kindNumber } = parts;
   const { cache } = reader;
   const kind = numbered(reader, parts);
@@ -69,10 +81,16 @@ function numbered({ cache }: KindReader, { kindNumber }: LoadParts): NumberedKin
 }
 
 async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKind | undefined> {
-  const { snapshots, current, random } = parts;
+  const { snapshots, current, random, memory, onProgress } = parts;
   const { cache } = reader;
   const kind = numbered(reader, parts);
-  const restored = await whenItFits(parts, (onRead) => snapshots?.read(cache, kind, { current, onRead }));
+  let count = 0;
+  const onRead = (objects: number, bytesLeft: number): void => {
+    count += objects;
+    onProgress(count);
+    DoesNotFit.check(memory, count * countedObjects, bytesLeft);
+  };
+  const restored = await snapshots?.read(cache, kind, { current, onRead });
   if (snapshots === undefined || restored === undefined) return undefined;
   const { table } = restored.contents;
   if (!isSearchable(table, random)) {
@@ -102,26 +120,6 @@ function isSearchable(table: EntryTable, random: () => number): boolean {
     if (table.find(table.entry(row).key) !== row) return false;
   }
   return true;
-}
-
-class DoesNotFit extends Error {}
-
-/** Calls `read`, and rejects with IndexBuildError as soon as the objects that it reports do not fit into memory. */
-async function whenItFits<Result>(
-  { memory, store, onProgress }: LoadParts,
-  read: (onRead: (objects: number) => void) => Promise<Result> | undefined,
-): Promise<Result | undefined> {
-  let count = 0;
-  try {
-    return await read((objects) => {
-      count += objects;
-      onProgress(count);
-      if (!memory.load(objects, count * countedObjects)) throw new DoesNotFit();
-    });
-  } catch (error) {
-    if (!(error instanceof DoesNotFit)) throw error;
-    throw new IndexBuildError(memory.needOf(await countObjects(store)));
-  }
 }
 
 /**

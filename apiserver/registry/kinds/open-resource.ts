@@ -7,11 +7,11 @@ import type { FeedChange } from '../../index/feed-change.ts';
 import { History } from '../../index/queries/history.ts';
 import { KindCache } from '../../index/kind-cache.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';
-import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import { kindNameOf } from '../../store/object-key.ts';
 import type { Change, Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { syncUniqueClaims } from './sync-unique-claims.ts';
+import type { LoadMemory } from './does-not-fit.ts';
 import { EntryNotes } from './entry-notes.ts';
 import { fetchConversions } from './fetch-conversions.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
@@ -42,7 +42,7 @@ export interface OpenParts {
   /** Collects the changes that other processes make to the kind before it is served. */
   readonly log: UnservedLog;
   readonly revisions: Revisions;
-  readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
+  readonly memory: LoadMemory;
   readonly onError: (error: unknown) => void;
   /** Called when a stored object cannot be converted to the requested version. */
   readonly onUnreadable: (error: unknown) => void;

@@ -1,12 +1,13 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../../index/entry.ts';
 import { IndexValueError } from '../../index/index-value-error.ts';
-import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import type { Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import type { KeptReader } from '../kept/kept-reader.ts';
 import { severalStepsBytes } from '../object/decode-steps.ts';
+import { DoesNotFit } from './does-not-fit.ts';
+import type { LoadMemory } from './does-not-fit.ts';
 import { fetchConversions } from './fetch-conversions.ts';
 import { IndexBuildError } from './index-build.ts';
 import { PendingConversion, whenConverted } from './pending-conversion.ts';
@@ -16,7 +17,7 @@ import type { KindReader } from './stored-entry.ts';
 export interface ReadParts {
   readonly store: Store;
   readonly kindNumber: number;
-  readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
+  readonly memory: Pick<LoadMemory, 'excess'>;
   /** Called after each page with the number of objects read so far. */
   readonly onProgress: (read: number) => void;
   /** The kept records of the objects; undefined when all objects have to be parsed. */
@@ -40,8 +41,9 @@ const measuredObjects = 2_000;
 /**
  * Reads a kind's objects with their index values; returns a BrokenEntry for each object that cannot be read. Other
  * processes may write meanwhile: an object has the state at some moment of the read, and an object that is created or
- * deleted during the read may be included or not. Rejects with IndexBuildError when the objects do not fit into memory,
- * when an index cannot read an object, or when an object cannot be converted from its stored version.
+ * deleted during the read may be included or not. Rejects with DoesNotFit when the objects do not fit into memory, and
+ * with IndexBuildError when an index cannot read an object, or when an object cannot be converted from its stored
+ * version.
  */
 export async function readKind(
   kind: KindReader,
@@ -69,8 +71,7 @@ export async function readKind(
     unmeasured.objects += rows.length;
     unmeasured.bytes += rows.reduce((sum, { data }) => sum + data.length, 0);
     if (unmeasured.bytes >= measuredBytes || unmeasured.objects >= measuredObjects) {
-      if (!memory.load(unmeasured.objects, entries.length))
-        throw new IndexBuildError(memory.needOf(await countObjects(store)));
+      DoesNotFit.check(memory, entries.length);
       unmeasured = { objects: 0, bytes: 0 };
     }
     // Lets other code run, for example to report the progress. To await the next page is not enough, because the page
@@ -78,12 +79,6 @@ export async function readKind(
     await nextTurn('background');
   }
   return entries;
-}
-
-export async function countObjects(store: Store): Promise<number> {
-  let count = 0;
-  for await (const rows of store.scan()) count += rows.length;
-  return count;
 }
 
 /** A row of a page. */

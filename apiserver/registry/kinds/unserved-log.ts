@@ -1,7 +1,13 @@
 import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
 
-const changesPerPage = 2000;
+/**
+ * The number of changes of the first page that is read. Each next page has twice as many, up to the maximum, unless it
+ * would have more than {@link maxPageBytes}.
+ */
+const firstPage = 16;
+const maxPage = 2000;
+const maxPageBytes = 4 * 1024 * 1024;
 
 /** The logged changes of one kind. */
 export interface KindLog {
@@ -53,13 +59,16 @@ export class UnservedLog {
    * each change, in order.
    */
   async read(store: Store, onChange: (change: Change) => void): Promise<void> {
-    for (;;) {
-      const page = await this.#readPage(store);
+    for (let size = firstPage; ;) {
+      const page = await this.#readPage(store, size);
+      let bytes = 0;
       for (const change of page) {
         this.add(change);
         onChange(change);
+        bytes += change.data.length;
       }
-      if (page.length < changesPerPage) return;
+      if (page.length < size) return;
+      size = bytes * 2 > maxPageBytes ? Math.ceil(size / 2) : Math.min(size * 2, maxPage);
     }
   }
 
@@ -130,14 +139,14 @@ export class UnservedLog {
     }
   }
 
-  async #readPage(store: Store): Promise<readonly Change[]> {
+  async #readPage(store: Store, size: number): Promise<readonly Change[]> {
     try {
-      return await store.changes(this.#revision, changesPerPage);
+      return await store.changes(this.#revision, size);
     } catch (error) {
       if (!(error instanceof CompactedError)) throw error;
       // Another process has compacted these changes meanwhile.
       this.lose(error.compactRevision);
-      return this.#readPage(store);
+      return this.#readPage(store, size);
     }
   }
 

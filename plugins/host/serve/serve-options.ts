@@ -189,7 +189,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'whole number',
     value: '<number>',
     description:
-      'maximum size of the kept changes, in MiB of objects; above it, the oldest are dropped, whatever the two minimums are (default: 256)',
+      'maximum size of the kept changes, in MiB of objects; above it, the oldest are dropped, whatever the two minimums are (default: 256, or an eighth of the memory of the container or machine if this is less)',
   },
   'event-ttl': {
     kind: 'text',
