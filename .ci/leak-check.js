@@ -81,7 +81,7 @@ function leakMessage(left) {
  */
 const mochaTimer = () => delay(0);
 
-// The reasons of rejections. The keys are the promises, because mocha emits each event twice. Without this listener,
+// The reasons of rejections, by promise, because mocha emits each event twice. Without the listener `onRejection`,
 // mocha would ignore a rejection.
 const rejections = new Map();
 const onRejection = (reason, promise) => rejections.set(promise, reason);
@@ -89,7 +89,7 @@ const onRejection = (reason, promise) => rejections.set(promise, reason);
 function takeRejections() {
   const texts = [...rejections.values()].map((reason) => (reason instanceof Error ? reason.stack : String(reason)));
   rejections.clear();
-  return texts.map((text) => `rejected while nothing handled it: ${text}`);
+  return texts.map((text) => `a promise was rejected without a handler: ${text}`);
 }
 
 let before = new Map();

@@ -1,8 +1,8 @@
 // Root hooks of every test run that decide which tests run, and how long each may take. Tests and describes with [slow]
 // in their title run only with CI=true or HOMEOSTAT_TEST_SLOW=true. If a describe does not run, its hooks do not run
 // either. A slow test may take twelve times as long as other tests, unless it sets its own timeout. All timeouts are
-// multiplied by HOMEOSTAT_TEST_TIME_FACTOR. The default is 1, 3 in a run with slow tests, because six processes share the
-// cores, and 6 with CI=true, because the machine that runs CI may be busy.
+// multiplied by HOMEOSTAT_TEST_TIME_FACTOR. Its default is 1. In a run with slow tests it is 3, because six processes
+// share the cores. With CI=true it is 6, because the machine that runs CI may be busy.
 // A test that fails only because the machine is slow costs more than a test that hangs for a minute.
 export const slowTag = '[slow]';
 

@@ -324,13 +324,13 @@ describe('admission by plugins', () => {
       },
       'by an error of its own request': async ({ client }) => void (await client.get(order, 'secret')),
       'by a result that is not an object': () => 7 as never,
-      'by another name': ({ object }) => void Object.assign(object.metadata, { name: 'secret' }),
-      'by another kind': ({ object }) => void Object.assign(object, { kind: 'Secret' }),
-      'by metadata of another shape': ({ object }) => void Object.assign(object, { metadata: 'secret' }),
-      'by a circle': ({ object }) => void Object.assign(object, { spec: { object } }),
+      'by a change of the name': ({ object }) => void Object.assign(object.metadata, { name: 'secret' }),
+      'by a change of the kind': ({ object }) => void Object.assign(object, { kind: 'Secret' }),
+      'by metadata that is not an object': ({ object }) => void Object.assign(object, { metadata: 'secret' }),
+      'by an object that contains itself': ({ object }) => void Object.assign(object, { spec: { object } }),
     };
     for (const [how, onCreate] of Object.entries(failures)) {
-      it(`stores nothing after a failure ${how}; the error is only in the log, with the name of the plugin`, async () => {
+      it(`stores nothing after a failure ${how}; only the log has the error, with the name of the plugin`, async () => {
         hooks = onCreate === undefined ? {} : { onCreate };
         for (const send of [
           () => server.post(orders, newOrder('a')),

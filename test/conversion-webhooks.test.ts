@@ -237,7 +237,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     await server.patch(widgetDefinitionPath, { spec: definition('v1beta1').spec });
     await eventually(async () => (await server.get(`${betaWidgets}/a`)).body?.spec?.name === 'Ann Lee');
-    // While the kind is being opened again, its responses are 503.
+    // While the server loads the kind again, requests for the kind get 503.
     const read = await eventually(async () => {
       const answer = await server.get(`${widgets}/a`);
       return answer.status !== 503 && answer;

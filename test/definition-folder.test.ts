@@ -121,7 +121,7 @@ describe('a folder of definitions [slow]', () => {
 
 /**
  * A definition whose storage version is not served. A response with the definition is too long to be parsed, so
- * {@link reportDefinitions} does not wait for the condition Established, but until the kind is served.
+ * {@link reportDefinitions} cannot read the condition Established, and waits until the kind is served.
  */
 const withOldStorage = {
   apiVersion: 'apiextensions.k8s.io/v1',

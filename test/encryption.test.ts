@@ -369,7 +369,7 @@ describe('encryption of the database', function () {
     }
     const events = await server.get('/api/v1/events');
     expect(events.text).not.to.include(planted);
-    // A write in the server's process that drops an unknown field logs a warning.
+    // The server drops the unknown field of this in-process write, and logs a warning.
     const { descriptor } = server.api.schemeManager.lookup({ group: '', version: 'v1', kind: 'Secret' })!;
     await server.api.client.create(descriptor, { ...secret('logged'), unknown: planted } as never, {
       namespace: 'default',

@@ -84,7 +84,8 @@ describe('events [compat events]', () => {
   });
 
   it('are deleted in several batches when there are many, so that other writes do not wait for them [slow]', async () => {
-    // The event that remains makes a batch smaller, so a further batch is needed to delete 1,000 events.
+    // The event e0 remains, so one of the batches of 100 events deletes only 99. The server needs an eleventh batch to
+    // delete 1,000 events.
     await create('e0', { lastTimestamp: minutesFromNow(60) });
     for (let from = 0; from < 1100; from += 100)
       await Promise.all(Array.from({ length: 100 }, (_each, at) => create(`e${from + at + 1}`)));

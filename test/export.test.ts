@@ -273,7 +273,7 @@ describe('a database that was moved', () => {
     expect(itself.proved).to.deep.equal({ ...online.proved, createdAt: itself.proved.createdAt });
   });
 
-  it('causes an error when it does not exist, and is not created by an export', async () => {
+  it('is not created by an export, or by an import whose file does not exist: both fail', async () => {
     const missing = `${folder}/missing.db`;
     expect(await failureOf(everythingOf(`sqlite:${missing}`))).to.have.property('code', 'ENOENT');
     expect(await failureOf(everythingOf('memory:'))).to.be.instanceOf(RangeError);

@@ -29,8 +29,8 @@ const statements = /-(?:statements|tables)\.ts$/;
 const sameMeaning: readonly string[] = ['Person'];
 
 /**
- * Returns true if files may export the same name: each of them belongs to another database engine, so that the name
- * means the same in all of them. Files with statements do not count.
+ * Returns true if files may export the same name: each of them belongs to a different database engine, so that the name
+ * means the same in all of them. A file with statements may belong to the same engine as another file.
  */
 function meanOne(files: readonly string[]): boolean {
   if (!files.every((file) => engine.test(file))) return false;

@@ -154,7 +154,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await api.whenReady(model);
   }
 
-  it('collects the dependents of an owner that was deleted while each server served only one of their kinds', async () => {
+  it("collects a dependent whose owner was deleted while one server lacked the dependent's kind, and the other lacked the owner's kind", async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeLetter({});
     first.api.schemeManager.unregister(letter, 'service');
@@ -184,7 +184,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await eventually(async () => (await first.get(`${machines}/far`)).status === 404);
   });
 
-  it('releases an owner whose last dependent was deleted while each server served only one of their kinds', async () => {
+  it("releases an owner whose last dependent was deleted while one server lacked the dependent's kind, and the other lacked the owner's kind", async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeLetter({ finalizers: ['hold'] });
     await first.delete(`${machines}/owner?propagationPolicy=Foreground`);

@@ -35,7 +35,10 @@ describe('People who log in', () => {
     expect(created.status, await created.text()).to.equal(201);
   }
 
-  /** Adds a user with a password. Hashing the password takes more CPU time than several starts of a server. */
+  /**
+   * Creates a user with a password. Tests that need no password call `createUser`, because hashing a password takes
+   * more CPU time than several starts of a server.
+   */
   async function addUser(name: string, spec?: object): Promise<void> {
     await createUser(name, spec);
     expect((await admin('PUT', `${users}/${name}/password`, { password })).status).to.equal(204);

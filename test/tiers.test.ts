@@ -104,7 +104,7 @@ describe('a test run [slow]', () => {
 
   it('fails for an unhandled rejection, even if it is handled later', async () => {
     const { code, output } = await run(rejecting);
-    expect(output).to.include('rejected while nothing handled it: Error: dropped');
+    expect(output).to.include('a promise was rejected without a handler: Error: dropped');
     expect(code).to.equal(1);
   });
 

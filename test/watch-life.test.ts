@@ -263,7 +263,7 @@ describe('watch: a watcher that does not read', () => {
 });
 
 describe('watch: a timeout while the present objects are sent', () => {
-  it('has no bookmark, because a bookmark would skip objects that were not sent [slow]', async () => {
+  it('ends the watch without a bookmark, because a bookmark would skip objects that were not sent [slow]', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock });
     const tags = ['x'.repeat(MiB)];

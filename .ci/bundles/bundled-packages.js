@@ -1,5 +1,5 @@
-// The packages that are bundled, by their folder, each with its entries: a name in dist/bundle, and the compiled module.
-// A worker's entry has the name of its file.
+// The bundled packages, by folder. Each has its entries: the keys are names in dist/bundle, and the values are compiled
+// modules. The entry of a worker has the name of the worker's file.
 export const bundledPackages = {
   'controller-runtime': {
     index: 'index.js',

@@ -10,7 +10,7 @@ const featuresFile = 'docs/kubernetes-features.yaml';
 
 export const page = 'docs/kubernetes-compatibility.md';
 
-// The begin and the end of a table include Prettier's marks, so that Prettier does not reformat the table.
+// The beginning and the end of a table include Prettier's marks, so that Prettier does not reformat the table.
 const begin = '<!-- prettier-ignore-start -->';
 const end = '<!-- prettier-ignore-end -->';
 

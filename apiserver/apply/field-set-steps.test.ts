@@ -33,7 +33,7 @@ describe('the parts of a set of fields', () => {
     );
   });
 
-  it('leave the same fields of another set as the whole set, when they are subtracted one after the other', () => {
+  it('give the same result as the whole set when they are subtracted from another set one after the other', () => {
     fc.assert(
       fc.property(sets, sets, (a, b) => {
         expect([...partsOf(b, 2)].reduce((rest, part) => difference(rest, part), a)).to.deep.equal(difference(a, b));

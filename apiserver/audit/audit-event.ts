@@ -202,7 +202,8 @@ class TimeFormat {
 
 /**
  * The formatters of the times of arrival, and of the times of stages. Each formatter caches only its last time.
- * Requests end in another order than they arrive, so one formatter for both would rarely find its last time.
+ * Requests do not end in the order in which they arrive, so one formatter for both would rarely receive the same time
+ * twice in a row.
  */
 const receivedTime = new TimeFormat();
 const stageTime = new TimeFormat();

@@ -33,7 +33,7 @@ export class LineBuffer {
     this.#lines += 1;
   }
 
-  /** Removes all lines. The memory is kept for the next lines, unless these lines had more than {@link usualBytes}. */
+  /** Removes all lines. If they had at most {@link usualBytes}, their memory is kept for the next lines. */
   clear(): void {
     if (this.#length > usualBytes) this.#memory = undefined;
     this.#length = 0;

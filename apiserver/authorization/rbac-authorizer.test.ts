@@ -51,7 +51,7 @@ describe('an RBAC decision', () => {
     expect(authorizer.decide(ann, { ...asked, name: undefined }).allowed).to.equal(false);
   });
 
-  it('allows a rule with `resourceNames` to grant the creation of a subresource, but not of an object', () => {
+  it('allows the creation of a subresource by a rule with `resourceNames`, but not the creation of an object', () => {
     const authorizer = authorizerWith({
       verbs: ['create'],
       resources: ['serviceaccounts', 'serviceaccounts/token'],

@@ -41,8 +41,8 @@ function keyProblems(key: string): readonly string[] {
 }
 
 /**
- * Returns a violation for each value that is not base64, which only a hook of a plugin or a webhook can have set. The
- * violations do not quote the values.
+ * Returns a violation for each value that is not base64. Only a webhook, or a hook of a plugin, can have set such a
+ * value. The violations do not quote the values.
  */
 export function base64Violations(field: string, values: Values | null = {}): readonly FieldViolation[] {
   return Object.entries(values ?? {})

@@ -40,8 +40,8 @@ export interface LocalBackingParts<T extends ApiObject> {
 }
 
 /**
- * If a closing kind has more objects, its informers take turns ({@link nextTurn}) to read the lists of their last
- * objects. To read that many objects takes about a millisecond.
+ * If a closing kind has more than this number of objects, its informers take turns ({@link nextTurn}) to read the lists
+ * of their last objects. To read this number of objects takes about a millisecond.
  */
 const collectedAtOnce = 5_000;
 
@@ -314,7 +314,7 @@ class EntryState<T extends ApiObject> implements KnownState<T> {
   }
 }
 
-/** Runs all steps. The function that it returns returns the result of the steps, or throws their error. */
+/** Runs all steps. Its result is a function that returns the result of the steps, or throws their error. */
 function* settledSteps<R>(steps: Generator<undefined, R, undefined>): Generator<undefined, () => R, undefined> {
   try {
     const result = yield* steps;

@@ -284,7 +284,10 @@ export class LocalClient implements PluginClient {
     if (guard !== undefined) guard.check(attributesOf(descriptorOf(model), call));
   }
 
-  /** Calls the listener after each change of permissions; never without a guard. The result removes the listener. */
+  /**
+   * Calls the listener after each change of permissions. If there is no guard, never calls it. Returns a function that
+   * removes the listener.
+   */
   readonly #onChange = (listener: () => void): (() => void) =>
     this.#parts.guard?.onChange(listener) ?? (() => undefined);
 

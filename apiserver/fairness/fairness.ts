@@ -27,7 +27,7 @@ const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly 
 
 /**
  * The maximum number of seats of one request. An identity may have this many seats even while other identities send
- * requests, so such a request can always start.
+ * requests, so a request that needs this many seats can start.
  */
 export const maxCost = 4;
 
@@ -37,7 +37,7 @@ export const maxCost = 4;
  */
 const smallList = 500;
 
-/** The number of objects that a longer list may read for each seat that it takes. */
+/** A list of more than {@link smallList} objects takes one seat for this many objects, but at most {@link maxCost}. */
 const objectsOfSeat = 1000;
 
 /** The level of a request, and the number of seats that it takes. */

@@ -93,7 +93,7 @@ describe('the administrator', () => {
     expect([two.token, isIn(second, one)]).to.deep.equal([undefined, true]);
   });
 
-  it('can get a token on a replica without the file even if no machine has it, as the warning of the replica says', async () => {
+  it('gets another token when someone writes the missing file on a replica, as the warning of the replica says', async () => {
     await open(new FileInMemory(), true);
     const warnings: string[] = [];
     const file = new FileInMemory();

@@ -7,7 +7,10 @@ import type { UserInfo } from './user-info.ts';
 
 const ada = { username: 'ada', groups: [] } as unknown as UserInfo;
 
-/** Returns a function that sends a request with a bearer token on one connection, and an authenticator of tokens. */
+/**
+ * Returns a function that sends a request with a bearer token on one connection, and a function that returns the number
+ * of calls of the token authenticator. The calls return the results of `answers`, one after the other.
+ */
 function connection(answers: readonly (() => ReturnType<TokenAuthenticator['ofToken']>)[]): {
   readonly request: () => ReturnType<Authenticator['ofRequest']>;
   readonly calls: () => number;
@@ -31,7 +34,7 @@ describe('the authenticator of requests, for a token that it has accepted on the
     expect(calls()).to.equal(2);
   });
 
-  it('asks once for a user that is found later', async () => {
+  it('asks the authenticator only once when it returns a promise of the user', async () => {
     const { request, calls } = connection([() => ada, () => Promise.resolve(ada)]);
     await request();
     expect(await request()).to.equal(ada);

@@ -40,8 +40,8 @@ export interface AuthenticatorParts {
 
 /**
  * Finds the user of each request. It tries the credentials in the order of Kubernetes: client certificate, bearer
- * token, session. Without a valid client certificate, a request with an Authorization header that no authenticator
- * accepts has no user, even if the request would have one without the header (of its session, or `fallback`).
+ * token, session. If a request has an Authorization header, its session and `fallback` are not used: when no
+ * authenticator accepts the header, the request has no user, unless it has a valid client certificate.
  */
 export class Authenticator {
   readonly #parts: AuthenticatorParts;

@@ -24,7 +24,7 @@ interface Subscriber {
   readonly after: number;
 }
 
-/** The number of differences that are delivered in one turn, which takes a few milliseconds. */
+/** The number of differences that {@link ChangeFeed.leap} delivers in one turn, which takes a few milliseconds. */
 const deliveredPerTurn = 200;
 
 /** The latest changes of one kind, in revision order, and the subscribers to new ones. */

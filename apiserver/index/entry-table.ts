@@ -134,8 +134,8 @@ export class EntryTable {
   #end = 0;
   #size = 0;
   /**
-   * The free row that was removed last; -1 when no row is free. The position field of a free row has the number of the
-   * free row that was removed before it.
+   * The row that was freed last; -1 when no row is free. In a free row, the position field has the number of the row
+   * that was freed before it.
    */
   #free = free;
   readonly #blocks: (Block | undefined)[] = [];

@@ -107,7 +107,7 @@ describe('MemoryLimit', () => {
       );
     });
 
-    it('reports when the objects do not fit into the memory that the system grants; the need follows from their bytes', () => {
+    it('reports when the objects do not fit into the memory that the system grants, and estimates the needed memory from their bytes', () => {
       const { memory, use } = setup();
       Object.assign(use, { heapLimit: 4000 * mebibyte, resident: 100 * mebibyte, residentLimit: 320 * mebibyte });
       memory.begin();

@@ -154,7 +154,7 @@ export class MemoryLimit {
     const estimate = isHeap
       ? before.heap + stored.objects * perObject
       : before.resident + stored.bytes + stored.objects * recordBytesPerObject;
-    // More objects than these could not be read, so less memory than now is never enough.
+    // The memory in use now was not enough to read all objects, so they need at least this much.
     const needed = Math.max(estimate, isHeap ? use.heap : use.resident) / (fullShare * (isHeap ? usableShare : 1));
     const limit = isHeap ? use.heapLimit : use.residentLimit;
     const cure = isHeap

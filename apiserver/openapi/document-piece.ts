@@ -35,7 +35,7 @@ export function jsonMembersOf(object: Readonly<Record<string, unknown>>): string
   return JSON.stringify(object).slice(1, -1);
 }
 
-/** Joins the members of several objects to the members of one object. */
+/** Joins the members of several objects into the members of one object. */
 export function joinMembers(parts: readonly Buffer[]): readonly Buffer[] {
   return parts.filter(({ length }) => length > 0).flatMap((part, at) => (at === 0 ? [part] : [comma, part]));
 }

@@ -112,7 +112,7 @@ const chunkParameters: readonly Parameter[] = [
   query(
     'resourceVersionMatch',
     { ...text, enum: ['Exact', 'NotOlderThan'] },
-    'How resourceVersion is compared. With sendInitialEvents, it must be NotOlderThan.',
+    'How resourceVersion is compared. A request with sendInitialEvents must set NotOlderThan.',
   ),
 ];
 

@@ -19,7 +19,7 @@ describe('the parameters of an admission policy, when the object home/limits can
     expect(() => params({ selector: {}, parameterNotFoundAction: 'Allow' }, 'home')).to.throw(unreadable);
   });
 
-  it('are absent for a binding that can only mean other objects', () => {
+  it('are absent for a binding that names another object, or selects objects of another namespace', () => {
     expect(params({ name: 'other', parameterNotFoundAction: 'Allow' }, 'home')).to.deep.equal([]);
     expect(params({ selector: {}, parameterNotFoundAction: 'Allow' }, 'work')).to.deep.equal([]);
   });

@@ -63,8 +63,8 @@ function keyIn(namespace: string | undefined, name: string): string {
 }
 
 /**
- * Returns the objects that a reference names or selects, at most one more than the maximum. Throws when one of the
- * objects that it may mean cannot be read: its rules would otherwise not apply, without a trace.
+ * Returns the objects that a reference names or selects, at most one more than the maximum. Throws when an object that
+ * the reference names, or may select, cannot be read. Otherwise, the policy would silently ignore this object.
  */
 function find({ cache }: Resource, { name = '', selector }: ParamRef, namespace: string | undefined): readonly Entry[] {
   const isWanted = (key: string): boolean =>

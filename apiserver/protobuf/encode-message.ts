@@ -97,8 +97,8 @@ function encodeValue(type: FieldType, value: unknown): Buffer | bigint | undefin
 }
 
 /**
- * Returns the fields for a value that is an object, a list or a boolean. With an object, clients also expect the field
- * of the boolean, with the value true.
+ * Returns the fields for a value that is an object, a list or a boolean. For an object, also sets the flag to true,
+ * because clients expect this.
  */
 function eitherOf(value: unknown): JsonObject {
   if (typeof value === 'boolean') return { [eitherFields.flag]: value };

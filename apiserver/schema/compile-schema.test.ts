@@ -232,7 +232,7 @@ describe('compileSchema with an invalid schema', () => {
     ).to.throw('__proto__');
   });
 
-  it('refuses a default that contains itself, even if the default first fills a null in a list', () => {
+  it('refuses a default that contains itself, also when it replaces a null in its own list', () => {
     const self: JsonSchema = { $ref: '#/components/schemas/Node', default: {} };
     expect(() => field(self, { Node: { type: 'object', properties: { next: self } } })).to.throw(
       RangeError,

@@ -194,10 +194,10 @@ export class ApiServer {
   }
 
   /**
-   * Refuses new requests for objects and to plugins (503), ends watches with a bookmark, aborts running exports,
-   * backups and re-encryptions, and resolves when all connections are closed: each after the response to its running
-   * request, but at most 10 s later. Controllers of this process may still write. Stop them after this call, and before
-   * {@link stop}.
+   * Refuses new requests for objects and to plugins (503), ends watches with a bookmark, and aborts running exports,
+   * backups and re-encryptions. Resolves when all connections are closed: each connection is closed after the response
+   * to its running request, and after 10 s at the latest. Controllers of this process may still write. Stop them after
+   * this call, and before {@link stop}.
    */
   drain(): Promise<void> {
     this.#drained ??= this.#drain();

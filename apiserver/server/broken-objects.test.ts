@@ -142,7 +142,7 @@ describe('a stored object that cannot be read', () => {
   };
 
   describe('with damaged data', () => {
-    // The tests share one server, because each test restarts it and then deletes its objects.
+    // The tests can share one server: each test restarts it, and `afterEach` deletes the objects of the test.
     before(begin);
     afterEach(async () => {
       for (const name of ['one', 'two']) expect((await call('DELETE', `${notes}/${name}`)).status).to.equal(200);

@@ -127,7 +127,7 @@ export class ConnectionTable {
   }
 
   /**
-   * Returns true when a client would not take a refusal of malformed data for the response to an earlier request: all
+   * Returns true when a client cannot mistake a refusal of malformed data for the response to an earlier request: all
    * responses on the connection were sent, or the last request is still arriving, and its response has not begun.
    */
   isRefusable(socket: Socket): boolean {

@@ -31,8 +31,8 @@ import { WebhookPlaces } from '../webhooks/webhook-places.ts';
 import { WebhookReview } from '../webhooks/webhook-review.ts';
 
 /**
- * Returns the function that counts new objects in quotas. `registry` returns the registry. It is a function, because
- * the registry is created later, with the function that is returned here.
+ * Returns the function that counts new objects in quotas. `registry` is a function that returns the registry, because
+ * the registry is created later: it needs the function that is returned here.
  */
 export function quotaAdmission(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,
@@ -130,8 +130,8 @@ export interface WriteRuleParts {
 }
 
 /**
- * Returns the rules of writes that depend on other objects: the definition and the namespace of a new object must
- * exist, and a user may grant only permissions that the user has, in roles and in the groups of Users.
+ * Returns the rules of writes that depend on other objects. The definition and the namespace of a new object must
+ * exist. In roles and in the groups of Users, a user may grant only permissions that the user has.
  */
 export function writeRules(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,

@@ -14,7 +14,7 @@ import type { ApiServer } from './api-server.ts';
 const things = '/apis/things.example.com/v1/things';
 const objects = 1500;
 
-/** The number of objects whose values a start computes again to compare them with the kept values. */
+/** The number of objects whose values a server computes again at its start, to compare them with the kept values. */
 const sample = 1000;
 
 type Thing = ApiObject & { readonly spec: { readonly tag: string } };
@@ -113,7 +113,7 @@ describe('index values that are kept for the next start', () => {
         void logged.push({ level, fields: { ...fields }, message });
     const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } as Logger;
     const encryptionConfig = join(folder, 'keys.yaml');
-    // A start after a kill has no snapshots, only the values that are kept in the database.
+    // A server that starts after a kill has no snapshots, only the values that are kept in the database.
     await rm(`${path()}-snapshots`, { recursive: true, force: true });
     server = await startApiServer({ database: `sqlite:${path()}`, port: 0, encryptionConfig, logger, clock });
   }

@@ -17,8 +17,8 @@ export interface RefusalParts {
 
 /**
  * Refuses requests that are not valid HTTP, or that take too long to arrive: responds with a Status if the socket can
- * be written, and closes the connection. It closes the connection without a response if the client could take the
- * response for that of an earlier request.
+ * be written, and closes the connection. If the client could mistake this response for the response to an earlier
+ * request, it closes the connection without a response.
  */
 export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, parts: RefusalParts): void {
   const { connections, clock } = parts;

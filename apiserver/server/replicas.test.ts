@@ -227,7 +227,7 @@ describe('replicas on one database', () => {
     expect([...held].sort()).to.deep.equal(atA);
   });
 
-  it('receive the writes of other replicas between the read of a kind and its opening', async () => {
+  it('receive the writes that other replicas make after the read of a kind and before its opening', async () => {
     const a = await start();
     await a.server.client.create(Person, person('ann'));
     await a.server.client.create(Person, person('bob'));

@@ -12,7 +12,7 @@ import type { ApiServer } from './api-server.ts';
 
 const objects = 1200;
 
-/** The number of objects whose values a start computes again to compare them with the kept values. */
+/** The number of objects whose values a server computes again at its start, to compare them with the kept values. */
 const sample = 1000;
 
 const path = '/apis/things.example.com/v1/things';
@@ -52,7 +52,7 @@ function keyFile(resources: readonly string[]): string {
   });
 }
 
-describe('a start from snapshots', () => {
+describe('a server that starts from snapshots', () => {
   let folder: string;
   let server: ApiServer | undefined;
   let reasons: unknown[];
@@ -138,7 +138,10 @@ describe('a start from snapshots', () => {
     opened.close();
   }
 
-  /** Deletes the index values that the database keeps, so that a start without a snapshot must compute them. */
+  /**
+   * Deletes the index values that the database keeps, so that a server that starts without a snapshot must compute
+   * them.
+   */
   function forgetKept(): Promise<void> {
     return inDatabase('DELETE FROM kept');
   }

@@ -10,8 +10,8 @@ const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
 /**
- * A batch with this many operations is sent before the end of the turn of the event loop, unless the store is shared:
- * there each transaction is expensive.
+ * A batch with this many operations is sent before the end of the turn of the event loop. This does not apply to a
+ * shared store, in which each transaction is expensive.
  */
 const enough = 32;
 
@@ -77,9 +77,9 @@ interface Requirement {
 export class GroupCommit {
   readonly #store: CommittingStore;
   /**
-   * A batch with this many operations is sent at once, and does not wait for more. For a database server the number is
-   * unlimited, so that all queued operations are in one batch: there a transaction costs as much as 20 to 30
-   * operations, the disk may be slow, and transactions of other replicas come in between.
+   * A batch with this many operations is sent at once, and does not wait for more. For a shared store the number is
+   * unlimited, so that all queued operations are in one batch. On a database server, a transaction costs as much as 20
+   * to 30 operations, the disk may be slow, and transactions of other replicas come in between.
    */
   readonly #enough: number;
   readonly #options: GroupCommitOptions &

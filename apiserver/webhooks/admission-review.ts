@@ -167,8 +167,8 @@ export function refusalBy(name: string, { result }: AdmissionVerdict): ApiError 
 }
 
 /**
- * Returns the reason for the status code of a refusal: BadRequest for a refusal without a code, or with a code below
- * 400, as in Kubernetes; Forbidden for a code that belongs to none of these reasons.
+ * Returns the reason for the status code of a refusal. The reason is BadRequest for a refusal without a code, or with a
+ * code below 400, as in Kubernetes. It is Forbidden for a code of none of the {@link knownReasons}.
  */
 function reasonFor(code: unknown): StatusReason {
   if (typeof code !== 'number' || code < 400) return 'BadRequest';
@@ -182,8 +182,8 @@ export function failedCall(name: string, cause: Error): ApiError {
 }
 
 /**
- * Returns the object as webhooks receive it: without its resourceVersion when it is empty, as in an object that is not
- * stored yet.
+ * Returns the object as webhooks receive it. Leaves out an empty resourceVersion, which an object has until it is
+ * stored.
  */
 export function reviewedObject(object: ApiObject | undefined): object | null {
   if (object === undefined) return null;

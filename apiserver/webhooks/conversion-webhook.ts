@@ -126,8 +126,8 @@ function batchesOf(objects: readonly ApiObject[]): readonly (readonly ApiObject[
 }
 
 /**
- * Returns the object as the webhook receives it: without its resourceVersion when it is empty, as in an object that is
- * not stored yet.
+ * Returns the object as the webhook receives it. Leaves out an empty resourceVersion, which an object has until it is
+ * stored.
  */
 function sentForm(object: ApiObject): object {
   const { resourceVersion, ...metadata } = object.metadata;

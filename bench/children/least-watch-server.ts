@@ -1,6 +1,6 @@
-// The limit for as many watchers as a server allows. It keeps each body that it receives as a frame, and does nothing
-// but write frames to sockets, with one system call for all frames that a watcher lacks. It writes to the watchers in a
-// fixed order, again and again, so that each of them waits for one round at most.
+// The limit for as many watchers as a server allows. It keeps each body that it receives as a frame, and only writes
+// frames to sockets, with one system call for all frames that a watcher lacks. It writes to the watchers in a fixed
+// order, again and again, so that each of them waits for one round at most.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

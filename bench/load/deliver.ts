@@ -14,10 +14,10 @@ export interface Writing {
   readonly firstNumber: number;
 }
 
-/** A round that another process has read. */
+/** The results of a round in which another process had the watchers and sent the writes. */
 export interface ReadRound {
   readonly figures: Figures;
-  /** The share of the time in which the process was busy. */
+  /** The share of the time in which that process was busy. */
   readonly busy: number;
 }
 

@@ -29,7 +29,7 @@ export async function writeTokenFile(path: string, owners: readonly TokenOwner[]
   await writeFile(path, `tokens: [${lines.join(', ')}]\n`, { mode: 0o600 });
 }
 
-/** Returns a function that returns the request to create another person at each call. */
+/** Returns a function that, at each call, returns a request that creates a new person. */
 export function creations(prefix: string, token?: string): () => string {
   let number = 0;
   return () => {

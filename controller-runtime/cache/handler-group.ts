@@ -19,8 +19,8 @@ interface Member<T extends ApiObject> {
   readonly buffer: HandlerBuffer<T>;
   readonly resyncMs: number | undefined;
   /**
-   * True once the events of all existing objects were added to the handler's buffer. Changes are pushed only to such
-   * handlers.
+   * True once the events of all existing objects were added to the handler's buffer. Before that, no changes are added
+   * to the buffer.
    */
   isTold: boolean;
   timer: object | undefined;

@@ -43,8 +43,8 @@ export function describeOptions(followed: FollowedCase): void {
       ],
       ['an empty list of namespaces', Badge, { namespaces: [] }, /namespaces: must have 1 to 100 items, has 0/],
       ['a list that has a namespace twice', Badge, { namespaces: ['a', 'a'] }, /namespaces: an item occurs twice/],
-      ['an invalid name of a namespace', Badge, { namespaces: ['a', '../b'] }, /namespaces\[1\]: /],
-      ['a name of a namespace with a dot', Badge, { namespaces: ['a.b'] }, /namespaces\[0\]: must not contain dots/],
+      ['an invalid namespace name', Badge, { namespaces: ['a', '../b'] }, /namespaces\[1\]: /],
+      ['a namespace name with a dot', Badge, { namespaces: ['a.b'] }, /namespaces\[0\]: must not contain dots/],
     ];
     for (const [what, model, options, message] of refused) {
       it(`an informer cannot be made with ${what}`, () => {

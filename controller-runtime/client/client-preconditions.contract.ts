@@ -15,7 +15,7 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
     const greeting: Patch = { type: 'merge', patch: { status: { greeting: 'hi' } } };
     const rename: Patch = { type: 'merge', patch: { spec: { name: 'b' } } };
 
-    /** The deleted object, and the new one of the same name. */
+    /** Creates an object, deletes it, and creates another one of the same name. Returns both, the deleted one first. */
     const replaced = async (one: ContractCase): Promise<readonly [Person, Person]> => {
       const former = await one.create('alice');
       await subject.client.delete(Person, former.metadata.name);
@@ -60,7 +60,7 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');
     });
 
-    it('a merge patch with another metadata.uid rejects with Invalid; if its resourceVersion is also old, with Conflict', async () => {
+    it('a merge patch with another metadata.uid rejects with Invalid, or with Conflict if its resourceVersion is also old', async () => {
       const [former, present] = await replaced(subject.newCase());
       const { uid, resourceVersion } = former.metadata;
       expect(await patch(present, { type: 'merge', patch: { metadata: { uid } } })).to.equal('Invalid');

@@ -29,8 +29,8 @@ export interface NamespaceOptions extends RequestOptions {
 
 export interface GetOptions extends NamespaceOptions {
   /**
-   * How old the state that is read may be: `0` allows any state, and a revision allows a state that is not older than
-   * this revision. When absent, the read is linearizable.
+   * The oldest state that the read may return: `0` allows any state, and a revision allows the state at this revision
+   * and any newer state. When absent, the read is linearizable.
    */
   readonly resourceVersion?: string;
 }

@@ -12,7 +12,7 @@ export interface OpenedClient {
   readonly close: () => Promise<void>;
 }
 
-/** Starts an empty server that serves the models, and makes a client of it. */
+/** Starts an empty server that serves the models, and makes a client for this server. */
 export type OpenClient = (models: readonly ModelDescriptor[]) => Promise<OpenedClient>;
 
 /** The label that separates the objects of a test from those of other tests. */

@@ -52,7 +52,7 @@ describe('a leader elector', () => {
     holding.push(elector.hold(term, signal()));
   };
 
-  /** Starts a candidate, and keeps its term once it is elected. */
+  /** Starts a candidate. The returned object gets the term once the candidate is elected. */
   const standBy = (elector: LeaderElector): { term: Term | undefined } => {
     const result: { term: Term | undefined } = { term: undefined };
     holding.push(elector.acquire(signal()).then((term) => void (result.term = term)));

@@ -35,7 +35,8 @@ interface Observed {
 /**
  * One candidate of an election, by client-go's rules: a candidate takes the lease when no process holds it, or when it
  * was not renewed for its duration. The write has the lease's revision as a precondition. Call {@link acquire}, or
- * {@link take} for a single attempt; after an election, {@link hold} and then {@link release}, once each.
+ * {@link take} for a single attempt. Once this candidate is elected, call {@link hold}, and then {@link release}, each
+ * once.
  */
 export class LeaderElector {
   readonly #settings: ElectionSettings;

@@ -34,8 +34,8 @@ export class ShardElection {
   }
 
   /**
-   * True when each shard is reconciled by this process, or was held by another process when last read, and no shard is
-   * moving.
+   * True when no shard is moving, and each shard is reconciled by this process or was held by another process when its
+   * lease was last read.
    */
   get isSettled(): boolean {
     return this.#isSettled && this.#seats.every((seat) => seat.isHeld || (seat.isAway && seat.holder !== undefined));
@@ -61,8 +61,8 @@ export class ShardElection {
   }
 
   /**
-   * Returns the time until the next step. The step follows at the latest when the lease of a silent holder expires, so
-   * that the keys of its shard do not wait longer.
+   * Returns the time until the next step: one retry period, or less if the lease of another process expires earlier. So
+   * the shard of a silent process can be taken over as soon as its lease expires.
    */
   #pauseMs(): number {
     const expiries = this.#seats.map(({ expiresInMs }) => Math.max(1, Math.ceil(expiresInMs)));

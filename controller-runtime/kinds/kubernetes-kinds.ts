@@ -225,7 +225,7 @@ export interface Lease extends NamespacedObject {
   readonly spec?: LeaseSpec;
 }
 
-/** The times have six digits of a second, which clients in Go require. */
+/** The state of a lease. Its times have six decimals of the seconds, which clients in Go require. */
 export interface LeaseSpec {
   /** The identity of the holder; empty or absent when the lease has no holder. */
   readonly holderIdentity?: string;

@@ -31,8 +31,8 @@ export interface ReadyLevel {
 export type EntryState = 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
 
 /**
- * One key of the queue. It is a class, so that all entries share one hidden class of V8, because the queue creates an
- * entry for most adds.
+ * One key of the queue. The queue creates an entry for most adds, so this is a class: all entries then share one hidden
+ * class of V8.
  */
 export class QueueEntry {
   readonly key: string;

@@ -123,7 +123,10 @@ export class FakeCloud {
   }
 }
 
-/** Reads the body of a request, but no more chunks after a maximum length: JSON that is cut off is invalid. */
+/**
+ * Reads the body of a request. Drops the chunks that follow once the maximum length is reached: a body that is cut off
+ * is refused.
+ */
 async function readBody(request: IncomingMessage): Promise<string> {
   let body = '';
   for await (const chunk of request) {

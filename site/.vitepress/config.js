@@ -18,7 +18,7 @@ cpSync(docs, pages, { recursive: true, filter: (path) => path !== reports });
 
 const read = (page) => readFileSync(join(docs, page), 'utf8');
 
-/** Returns the pages in the lists of a text, in their order. */
+/** Returns the pages to which the lists of a Markdown text link, in order. */
 function listedIn(text, folder) {
   const links = text.matchAll(/^(?:\d+\.|-) \[([^\]]+)\]\(([^)#]+\.md)\)/gm);
   return [...links].map(([, name, path]) => ({ text: name, path: join(folder, path) }));

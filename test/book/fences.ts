@@ -1,5 +1,5 @@
 /**
- * An HTML comment of a page that says what to do with the fenced code block (fence) below it, or has hidden content
+ * An HTML comment in a page. It says what to do with the fenced code block (fence) below it, or it has hidden content
  * itself.
  */
 interface Directive {

@@ -143,7 +143,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     expect(after.heap).to.be.at.most(before.heap + 8 * 1024 * 1024);
   });
 
-  /** Changes objects that the page has or has not loaded, and waits until the page shows the last change. */
+  /** Changes loaded objects and objects that are not loaded yet. Waits until the page shows the last change. */
   async function change(changes: number): Promise<void> {
     for (let done = 0; done < changes; done += 500) {
       const names = Array.from({ length: 500 }, (_, index) => nameOf(index < 250 ? index : 1000 + index));

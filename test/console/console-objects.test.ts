@@ -47,7 +47,7 @@ describe('objects in the console [slow]', function () {
   const placeOf = (name: string, tab = ''): string =>
     `#/objects/${ticketsPath}/-/${name}${tab === '' ? '' : `?tab=${tab}`}`;
 
-  it('are created in a form, which shows a refusal of the server at its field', async () => {
+  it('are created in a form, which marks the field that the server refuses', async () => {
     await visit(page, `#/create/${ticketsPath}`);
     await page.getByLabel('name required', { exact: true }).fill('printer');
     await page.getByLabel('title required').fill('Paper is stuck');
@@ -167,7 +167,7 @@ describe('objects in the console [slow]', function () {
     expect(await page.locator('.run-body b').count()).to.equal(0);
   });
 
-  it('can be paused, resumed and run now', async () => {
+  it('can be paused, resumed and reconciled by buttons', async () => {
     await server.client.create(Ticket, { metadata: { name: 'paused' }, spec: { title: 'rests' } });
     await visit(page, placeOf('paused', 'runs'));
     await page.getByRole('button', { name: 'Pause' }).click();

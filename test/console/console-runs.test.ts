@@ -167,7 +167,7 @@ describe('pages of the console about controllers [slow]', function () {
     const path = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
     const indexing = [{ apiVersion: 'orchards.example.com/v1', kind: 'Press', indexed: 12_000 }];
     const isList = (url: URL): boolean => url.pathname === path && !url.searchParams.has('watch');
-    // The response has the status that the server reports while it builds the indexes of many objects.
+    // Gives plugin-2 the status that the server reports while it builds the indexes of many objects.
     await page.route(isList, async (route) => {
       const response = await route.fetch();
       const list = (await response.json()) as { readonly items: readonly PluginPart[] };

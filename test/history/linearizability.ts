@@ -166,9 +166,9 @@ class Search<State, Operation extends Timed> {
 }
 
 /**
- * The configurations found so far. When two of them differ only in operations with unknown outcomes, it drops the one
- * in which more of these operations have taken effect. The other one allows the same continuations, because such an
- * operation may take effect at any later time, or never.
+ * The configurations found so far. Two configurations may differ only in the operations with unknown outcomes that have
+ * taken effect. If the list already has the one with fewer of these operations, `add` ignores the other one: the first
+ * allows the same continuations, because such an operation may take effect at any later time, or never.
  */
 class Memory<State> {
   readonly list: Configuration<State>[] = [];

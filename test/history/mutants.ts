@@ -23,7 +23,7 @@ export async function plantMutant(mutant: Mutant): Promise<void> {
   await mutants[mutant]();
 }
 
-/** The time between the response to a write and its storage. */
+/** The time from the response to a write until the write is stored. */
 const lagMs = 200;
 
 /**

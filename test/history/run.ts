@@ -32,7 +32,7 @@ const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
 const clientCount = 8;
 const minOperations = 300;
 
-/** The maximum time after the last fault in which watchers must receive the last writes. */
+/** The time limit for watchers to receive the last writes, from the end of the last fault. */
 const catchUpMs = 15_000;
 
 /**

@@ -15,7 +15,7 @@ export interface WorkloadParts {
   readonly random: () => number;
 }
 
-/** The verbs of requests. The number of times of each verb is its weight; the sum is 100. */
+/** The verbs of requests. Each verb is in the list as many times as its weight; the weights add up to 100. */
 const verbs = [
   ...Array<'create'>(20).fill('create'),
   ...Array<'update'>(34).fill('update'),
@@ -33,7 +33,7 @@ const lists = ['all', 'chunks', 'one'] as const;
 /** The delay before the next attempt when no server listens. */
 const restMs = 10;
 
-/** The maximum time after the last fault in which a server must accept a write. */
+/** The time limit for a server to accept a write, from the end of the last fault. */
 const recoveryMs = 30_000;
 
 /**

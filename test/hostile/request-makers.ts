@@ -25,8 +25,8 @@ export function repeat<T>(count: number, make: (index: number) => T): T[] {
 }
 
 /**
- * Returns `count` pseudo-random letters a and b. The same name always gives the same letters. They have a period of 2^31,
- * so RE2 cannot reuse cached states for them.
+ * Returns `count` pseudo-random letters a and b. The same name always gives the same letters. They have a period of
+ * 2^31, so RE2 cannot reuse cached states for them.
  */
 export function randomLetters(count: number, name: string): string {
   let state = Number.parseInt(Buffer.from(name).toString('hex').slice(-7), 16);
@@ -76,8 +76,8 @@ export function keyedLists(items: number, v: string): Spec {
 }
 
 /**
- * The number of items of a list that is just within the limits of an object, and the number up to which eight such
- * lists can be stored together with the managers of their fields.
+ * Numbers of items for {@link keyedLists}, each just below a limit. `mostItems` is below the limit for one list.
+ * `storedItems` is below the limit for storing all eight lists together with the managers of their fields.
  */
 export const [mostItems, storedItems] = [9_990, 2_300];
 

@@ -86,7 +86,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it("with ignoreOwnWrites, enqueue no keys for the controller's own updates, but for updates of other clients", async () => {
+    it("with ignoreOwnWrites, enqueue keys for updates of other clients, but not for the controller's own updates", async () => {
       let runs = 0;
       const at = await runTeam(transport, {
         owns: [owned(Worker, { ignoreOwnWrites: true })],

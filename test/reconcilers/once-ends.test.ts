@@ -32,7 +32,7 @@ const create = (provider: FakeProvider, run: MachineRun): Promise<unknown> =>
 
 for (const transport of transports) {
   describe(`external effects when a namespace is deleted, ${transport}`, () => {
-    it('have their results in the cleanup of their objects, because their records are deleted last', async () => {
+    it('return their recorded results in the cleanup of an object, because the records are deleted last', async () => {
       const provider = new FakeProvider();
       const last: unknown[] = [];
       const ready = gate();

@@ -181,7 +181,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('whose record expired while no controller ran happens again in the next run', async () => {
+    it('happens again in the next run when its record expired while no controller ran', async () => {
       const at = await runMachine(transport, {
         reconcile: (run) =>
           run.once('create', ({ key }) => provider.create(key, 'a'), { find: () => undefined, expireAfter: '10s' }),
@@ -248,7 +248,7 @@ for (const transport of transports) {
             if (thing !== undefined) provider.remove(thing.id);
           },
         });
-        // Makes the state that a crash between the effect and the record of its result leaves: no result is recorded.
+        // Removes the recorded result, as if the process had crashed after the effect, before recording the result.
         const [record] = await recordsOf(at.client);
         await at.client.patch(
           externalEffectModel,

@@ -24,8 +24,8 @@ interface Scheduled extends Running {
 }
 
 /**
- * Returns the tag of slow tests for HTTP, because days of fake time take seconds there, and both transports have the
- * same rules of slots.
+ * Returns the tag of slow tests for HTTP, because days of fake time take seconds there. Both transports follow the same
+ * rules for slots.
  */
 const tierOf = (transport: Transport): string => (transport === 'over HTTP' ? ' [slow]' : '');
 

@@ -171,7 +171,7 @@ describe('npm create homeostat [slow]', function () {
     expect(await dev.stop()).to.equal(0);
   });
 
-  it('makes a plugin that a server with credentials can install, plan and install in its next version, and uninstall [spec experience-walk]', async () => {
+  it('makes a plugin that a server with credentials can install, plan, upgrade and uninstall [spec experience-walk]', async () => {
     const server = join(folder, 'server');
     await mkdir(join(server, 'plugins'), { recursive: true });
     const serve = new RunningCommand(homeostat(), ['serve', '--port', '0', '--plugins-dir', 'plugins'], server);

@@ -27,7 +27,7 @@ const read = ['get', 'list', 'watch'] as const;
 const write = ['create', 'delete', 'deletecollection', 'patch', 'update'] as const;
 const all = [...write, ...read].sort();
 
-/** Returns the label of the roles whose rules the given role collects: `view`, `edit` or `admin`. */
+/** Returns the label of the roles whose rules `role` collects. `role` is `view`, `edit` or `admin`. */
 const aggregateTo = (role: string): string => `${group}/aggregate-to-${role}`;
 
 function rule(verbs: readonly string[], apiGroup: string, resources: readonly string[]): PolicyRule {

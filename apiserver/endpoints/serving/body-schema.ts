@@ -10,8 +10,8 @@ const compiled = new WeakMap<JsonSchema, BodyCheck>();
 
 /**
  * Returns the check of a schema. Each schema object is compiled once.
- * @throws Error for a schema of at most 300 subschemas and enum values that has a reference, because there are no
- * components, or a pattern that RE2 does not support. A larger schema is not checked for these mistakes.
+ * @throws Error for a schema with a reference, because there are no components, and for a schema with a pattern that
+ * RE2 does not support. A schema with more than 300 subschemas and enum values is not checked for these mistakes.
  */
 export function bodyCheck(schema: JsonSchema): BodyCheck {
   const known = compiled.get(schema);

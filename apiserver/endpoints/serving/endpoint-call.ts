@@ -65,9 +65,9 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Sets status and headers. If the body is a stream, returns undefined, and starts the stream; or ends the response,
-   * if it must have no body. For any other response, returns the complete body for the caller to send; '' when there is
-   * none.
+   * Sets status and headers. If the body is complete, returns it, so that the caller sends it; '' if there is no body.
+   * If the body is a stream, starts to send it, and returns undefined. If the body is a stream but the response must
+   * have no body, as for HEAD, ends the response, and returns undefined.
    * @throws ApiError 500, which is logged, when the response cannot begin. In this case, no byte has been written.
    */
   begin(answer: Answer): string | Uint8Array | undefined {
@@ -162,8 +162,8 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Ends the wait with an error, and then aborts the signal. The handler may throw another error because of the abort,
-   * which is then ignored.
+   * Ends the wait with an error, and then aborts the signal. The abort may cause the handler to throw another error.
+   * That error is ignored.
    */
   #giveUp(error: ApiError): void {
     this.#isOver = true;

@@ -3,8 +3,8 @@ import type { EndpointRevision } from './group-rules.ts';
 export interface EndpointOwnerOptions {
   /**
    * The group in the plugin's manifest. The plugin's endpoints must be in this group or below it. If the manifest has
-   * no group, any group is allowed that is neither reserved nor in or below the group of another plugin or a kind of
-   * another owner.
+   * no group, the endpoints may be in any group, except a reserved group, and a group that equals, or is below, the
+   * group of another plugin or of a kind of another owner.
    */
   readonly group?: string;
   /** The revision of the interface for which the plugin is written. Default: `2.15`. */

@@ -53,8 +53,8 @@ export interface Endpoints {
    */
   forOwner(name: string, options?: EndpointOwnerOptions): OwnedEndpoints;
   /**
-   * Returns all routes, without the router functions, by group and version, and there in the order of registration. It
-   * returns the same array until a route is added or removed.
+   * Returns all routes, without the router functions. The routes are grouped by group and version, and each of these
+   * parts is in the order of registration. Returns the same array until a route is added or removed.
    */
   routes(): readonly EndpointRoute[];
 }

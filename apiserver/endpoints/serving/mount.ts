@@ -27,7 +27,7 @@ export interface GeneratedKind {
 export class Mount {
   readonly groupVersion: string;
   #entries: readonly MountedEntry[] = [];
-  /** For each number of segments, the entries that a path with this number of segments can match, in their order. */
+  /** The entries that a path with a given number of segments can match, in the order of registration. */
   readonly #byLength = new Map<number, readonly MountedEntry[]>();
 
   constructor(groupVersion: string) {
@@ -58,7 +58,7 @@ export class Mount {
   }
 }
 
-/** Returns an entry under a group and version. */
+/** Returns an entry of a router with its owner, and with its full path under a group and version. */
 export function mountEntry(groupVersion: string, owner: EndpointOwner, definition: RouterEntry): MountedEntry {
   const path = `/apis/${groupVersion}${formatPattern(definition.segments)}`;
   const method = definition.kind === 'route' ? definition.method : 'a router function at';

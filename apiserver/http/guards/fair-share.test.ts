@@ -43,7 +43,7 @@ describe('the seats of a request', () => {
     return `${cost} of ${name}`;
   }
 
-  it('depend on the number of objects in the namespace of a list, once its index is built', async () => {
+  it('depend on the number of objects in the namespace of a list, once the index of namespaces is built', async () => {
     expect(await seatsOf('list', 'small')).to.equal('3 of bulk');
     expect(cache.index('metadata.namespace')?.values.size).to.equal(2_501);
     expect(await seatsOf('list', undefined)).to.equal('3 of bulk');

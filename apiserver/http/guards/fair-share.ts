@@ -43,8 +43,8 @@ const wholeStore: Work = { level: 'bulk', cost: maxCost };
 const copyPaths: ReadonlySet<string> = new Set(['/backup', '/export', '/export/decrypted']);
 
 /**
- * The verbs whose work depends on the number of objects. The number of a namespace takes a search of the index, so it is
- * not read for other verbs.
+ * The verbs whose work depends on the number of objects. To count the objects of a namespace takes a search of the
+ * index, so they are not counted for other verbs.
  */
 const readsMany: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollection']);
 

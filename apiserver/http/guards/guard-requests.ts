@@ -148,9 +148,8 @@ function pathAttributes({ method }: Context, path: string): Attributes {
 }
 
 /**
- * Returns the attributes on which the permission depends: with the name that a field selector requires; for a request
- * for a Namespace, with its name also as the namespace, as in Kubernetes; and without a subresource that only describes
- * the object.
+ * Returns the attributes for which a request needs permission. Adds the name that a field selector requires. For a
+ * Namespace, its name is also the namespace, as in Kubernetes. Removes a subresource that only describes the object.
  */
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
   const { verb, resource, namespace, name } = asked;

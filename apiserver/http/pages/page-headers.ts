@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 
-/** The types of most responses, which a browser shows without running code. */
+/** The media types of most responses. A browser that shows such a response runs no code. */
 const inert = new Set([
   '',
   'application/json',

@@ -16,7 +16,7 @@ interface RequestInfo {
 const file = new URL('../../../../test/vectors/request-info.json', import.meta.url);
 const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: readonly RequestInfo[] };
 
-/** Returns the reason why this server deviates from the recording for a path; undefined when it does not. */
+/** Returns the reason why this server parses a path in another way than Kubernetes; undefined when it does not. */
 function deviation({ url }: RequestInfo): string | undefined {
   if (url.includes('/proxy')) return 'nothing is proxied';
   if (url.includes('/subpath')) return 'no subresource has a path of its own';
@@ -32,7 +32,7 @@ describe('parseResourcePath', () => {
       expect(path?.plural).to.equal(recorded.resource);
       expect(path?.name ?? '').to.equal(recorded.name);
       expect(path?.subresource ?? '').to.equal(recorded.subresource);
-      // `/namespaces/<ns>` is the Namespace itself. The recording has <ns> as name and as namespace.
+      // `/namespaces/<ns>` is the Namespace itself. Kubernetes returns <ns> as name and as namespace.
       if (recorded.resource !== 'namespaces') expect(path?.namespace ?? '').to.equal(recorded.namespace);
     });
   }

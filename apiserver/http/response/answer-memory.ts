@@ -27,7 +27,7 @@ export class AnswerMemory {
 
   /**
    * Counts the bytes of a response until it is closed. It is called before the bytes are created. A later call for the
-   * same response can only increase its count. The only response that is counted is never refused.
+   * same response can only increase its count. A response is never refused while no other response is counted.
    * @throws ApiError ServiceUnavailable, with Retry-After, when all responses together exceed the limit, or when all
    * responses to the same client address exceed half of it
    */

@@ -17,7 +17,7 @@ const firstBytes = 4096;
 /** An open object or array. */
 interface Level {
   readonly isArray: boolean;
-  /** The rest of the path to the member that is left out; undefined for a value that the path does not lead through. */
+  /** The rest of the path to the member that is left out; undefined when this object or array is not on the path. */
   readonly path: readonly string[] | undefined;
   isEmpty: boolean;
   expectsName: boolean;

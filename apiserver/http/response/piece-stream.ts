@@ -7,8 +7,8 @@ import type { JsonRewriter } from './json-rewriter.ts';
 export const pieceBytes: number = 256 * 1024;
 
 /**
- * The maximum size of a response that is sent as a whole, which takes half the time of a stream. Its bytes count in the
- * memory of responses.
+ * The maximum size of a response that is sent as a whole, which takes half the time of a stream. `AnswerMemory` counts
+ * the bytes of such a response.
  */
 export const wholeBytes: number = 1024 * 1024;
 

@@ -2,7 +2,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../../base/in-bounds.ts';
 import { PassCache } from './watch-frames.ts';
 
-/** The time after which the pass lets other work of the event loop run. */
+/** The time after which a pass of {@link FlushCycle} lets other work of the event loop run. */
 const sliceMs = 2;
 
 /** A pass and the pause after it take at most this time together, unless the pass alone takes longer. */

@@ -31,7 +31,7 @@ export class WatchGroup implements Flushable {
   readonly #owner: GroupOwner;
   readonly #members = new Set<GroupMember>();
   #order = this.#members.values();
-  /** The number of watchers that may lack the latest change. They are the next ones in the order. */
+  /** The number of watchers that may lack the latest change. They come next in the rotation. */
   #due = 0;
   /** The number of watchers to which the current pass still writes. */
   #left = 0;
@@ -45,7 +45,7 @@ export class WatchGroup implements Flushable {
 
   add(member: GroupMember): void {
     this.#members.add(member);
-    // `#due` counts the next members in the order, and the new member may come before some of them.
+    // `#due` counts the members that come next in the rotation. The new member may come before some of them.
     if (this.#due > 0) this.#due += 1;
   }
 

@@ -8,8 +8,8 @@ export interface Item {
 const sortedTogether = 256;
 
 /**
- * The number of sorted items that are returned together. In an index with 200,000 other items, it takes half a
- * millisecond to place them.
+ * The number of sorted items that are returned together. To place them in an index with 200,000 other items takes half
+ * a millisecond.
  */
 const takenTogether = 32;
 

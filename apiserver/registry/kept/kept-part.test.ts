@@ -28,7 +28,7 @@ function packed(
   return packer.pack();
 }
 
-/** Returns the entry that `part` has for the revision of an entry, in slabs of its own. */
+/** Returns the entry that `part` has for the revision of the given entry, in new slabs. */
 function unpacked(part: KeptPart, { revision, bytes }: Entry): Entry {
   return part.entryAt(inBounds(part.find(revision)), bytes, new Slabs());
 }

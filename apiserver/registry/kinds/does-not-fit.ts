@@ -41,7 +41,7 @@ async function countObjects(memory: LoadMemory, store: Store): Promise<StoredObj
   // A scan of one kind needs less memory than a scan of all kinds, which sorts the keys.
   for (const name of await store.names(kindNamePrefix)) {
     for await (const rows of store.scan(await store.numberOf(name))) {
-      // The process has hardly any free memory, and V8 would let more garbage accumulate than that.
+      // V8 would let more garbage accumulate than the process has free memory.
       if (uncollected >= countedBytes) {
         memory.collect();
         uncollected = 0;

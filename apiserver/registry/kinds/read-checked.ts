@@ -33,9 +33,10 @@ const objectsPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
 
 /**
- * Reads a kind with the kept index values, and compares a random sample of them with newly computed values. If they
- * differ, all values are computed. For an index that is a function, the values of a sample are computed twice, to find
- * a function that returns different values for the same object.
+ * Reads a kind with the index values that an earlier process has stored, and compares a random sample of them with
+ * newly computed values. If they differ, all values are computed. If no values were stored, and an index is a function
+ * without a `definition`, the values of a sample are computed twice, to find a function that returns different values
+ * for the same object.
  */
 export async function readChecked(kind: KindReader, parts: CheckedReadParts): Promise<Entry[]> {
   const { keeper, kindNumber, onVarying } = parts;
@@ -56,7 +57,7 @@ export async function readChecked(kind: KindReader, parts: CheckedReadParts): Pr
   return computed;
 }
 
-/** Returns true when an index is a function of the model's author, so that its values must be computed. */
+/** Returns true when an index is a function without a `definition`. The values of such a kind are not stored. */
 function hasFunction({ indexes }: KindCache): boolean {
   return indexes.some(({ spec }) => spec.indexFunc.definition === undefined);
 }

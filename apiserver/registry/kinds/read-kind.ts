@@ -20,7 +20,7 @@ export interface ReadParts {
   readonly memory: Pick<LoadMemory, 'excess'>;
   /** Called after each page with the number of objects read so far. */
   readonly onProgress: (read: number) => void;
-  /** The kept records of the objects; undefined when all objects have to be parsed. */
+  /** Reads the objects' records, which an earlier process has stored; undefined when all objects have to be parsed. */
   readonly kept?: KeptReader | undefined;
 }
 

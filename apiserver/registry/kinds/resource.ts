@@ -51,8 +51,8 @@ export interface ResourceParts {
   /** The store's numbers of the unique indexes, by name. */
   readonly indexNumbers: ReadonlyMap<string, number>;
   /**
-   * Writes and reads notes between processes; undefined when the store passes on no notes, or when an index is a
-   * function.
+   * Writes and reads notes, with which a process sends index values of an object to the other processes; undefined when
+   * the store passes on no notes, or when an index is a function without a `definition`.
    */
   readonly notes?: EntryNotes | undefined;
 }
@@ -342,8 +342,9 @@ export class Resource {
   }
 
   /**
-   * Returns the rules of a version. For a kind with several versions, adds a function that returns which fields a write
-   * changes in another version. A manager that owns these fields by their names in that version then loses them.
+   * Returns the rules of a version. For a kind with several versions, adds `changesIn`. This function returns the
+   * fields that a write changes in another version, so that managers that own these fields by their names in that
+   * version lose them.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;

@@ -29,7 +29,7 @@ describe('a large stored object', () => {
     expect(inSteps.bytes.equals(atOnce.bytes)).to.equal(true);
   });
 
-  it('is a broken entry, however it is read, when it is not JSON or has the name of another object', () => {
+  it('is a broken entry in strict and in lenient reads when it is not JSON or has the name of another object', () => {
     const { key, revision, data } = rowOf();
     const wrong: readonly Row[] = [
       { key, revision, data: data.subarray(0, data.length - 3) },

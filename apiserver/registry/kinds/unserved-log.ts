@@ -110,7 +110,7 @@ export class UnservedLog {
     return { revision, isLost: () => this.#losses !== losses || isTrimmed() };
   }
 
-  /** Returns the revision after which this log has all changes of a kind, unless the kind is served. */
+  /** Returns the revision after which this log has all changes of a kind. The kind must not be served. */
   floorOf(kind: number): number {
     return Math.max(this.#floor, this.#floors.get(kind) ?? 0);
   }

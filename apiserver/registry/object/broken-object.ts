@@ -9,7 +9,8 @@ import { BrokenObjectError, encodeObject, withRevision } from './object-codec.ts
 import { clip, resourceName } from './resource-errors.ts';
 
 /**
- * Checks only the fields that the server relies on, because it is called for each object that a start parses.
+ * Checks only the fields that the server relies on, because the server calls it for each object that it parses at its
+ * start.
  * @throws BrokenObjectError for JSON that is not an object with valid metadata.
  */
 export function checkObject(value: unknown): asserts value is ApiObject {

@@ -93,7 +93,7 @@ describe('JSON that is parsed in steps', () => {
     expect(count).to.be.within(text.length / (17 * 1024), text.length / (12 * 1024) + 10);
   });
 
-  it('searches 64 KB in each step for the end of a member', () => {
+  it('is searched for the end of a member in steps of 64 KB', () => {
     const text = Buffer.from(JSON.stringify([Array.from({ length: 300_000 }, () => 1), 1]));
     expect(stepsOf(text, { most: 500_000 })).to.be.within(2 * (text.length / (65 * 1024)), 25);
   });

@@ -22,7 +22,7 @@ describe('a write that failed in the store', () => {
 });
 
 describe('a kind that is being indexed', () => {
-  it('is named in the error as Kubernetes names it, in the core group only by its plural', () => {
+  it('is named in the error by its plural and its group, or only by its plural in the core group', () => {
     const [ofCore, ofGroup] = ['', 'a.example.com'].map((group) => notReady({ group, plural: 'things' }).message);
     expect([ofCore, ofGroup]).to.deep.equal([
       'things is being indexed; try again',

@@ -46,5 +46,5 @@ export function decodeVaultValue(key: string, data: Uint8Array): VaultValue | Un
   } catch {
     // The message of the error would quote the value, so the error is dropped.
   }
-  return { problem: 'the stored value is not the secret of that name' };
+  return { problem: 'the stored value is damaged, or has the name of another secret' };
 }

@@ -98,7 +98,7 @@ export class WritePlanner {
     return { uid: this.#parts.uuid(), draw: this.#draw, managedFields: undefined };
   }
 
-  /** Returns the rules by which writes of a kind depend on other objects. */
+  /** Returns the guards and creation rules that apply to writes of a kind. */
   rulesOf(resource: Resource): KindRules {
     const known = this.#kinds.get(resource);
     if (known !== undefined) return known;
@@ -316,7 +316,10 @@ export class WritePlanner {
 
 type Next = NextState | undefined;
 
-/** The rules by which writes of one kind depend on other objects. They do not change while the kind is served. */
+/**
+ * The guards and creation rules that apply to writes of one kind: they let a write depend on other objects. They do not
+ * change while the kind is served.
+ */
 export interface KindRules {
   readonly guards: readonly WriteGuard[];
   readonly ofCreation: readonly CreationRule[];

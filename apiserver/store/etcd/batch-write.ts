@@ -110,7 +110,7 @@ export function batchWrite(plan: BatchPlan, state: StoredState, { layout, stagin
 
 /**
  * Returns the changes of a batch. Stages each value above {@link maxInlineBytes}, and further values until the others
- * fit into one transaction. Of these, the values that save the most bytes are staged first.
+ * fit into one transaction. Values that save the most bytes are staged first.
  */
 function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, staging: Staging): LoggedChange[] {
   const values = writes.flatMap((write) => valuesOf(write, state));

@@ -18,10 +18,7 @@ export interface EtcdListenerParts extends Pick<EtcdLinkParts, 'database' | 'clo
   readonly onHead: (head: Head) => void;
 }
 
-/**
- * Watches the head on a separate connection, and reports the revision of each head that it receives to the
- * subscription.
- */
+/** Watches the head on a separate connection. Reports the revision of each received head to the subscription. */
 export function listenForCommits(
   { database, clock, layout, onHead }: EtcdListenerParts,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,

@@ -110,7 +110,7 @@ export class EtcdLock {
   }
 }
 
-/** Renews a lease. Resolves with its remaining time; 0 when it has ended, or the member does not say. */
+/** Renews a lease. Resolves with its remaining time; 0 if it has ended, or if the stream ends without a response. */
 function renew(connection: EtcdConnection, id: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const stream = connection.stream('Lease/LeaseKeepAlive', renewalMs);

@@ -65,7 +65,7 @@ describe('EtcdTurns', () => {
     }
   });
 
-  it('does not wait after a second without competing stores', async () => {
+  it('does not make a store wait when its last failed write is a second old', async () => {
     turns.lost();
     await clock.advance(1_000);
     see('other', 'me');

@@ -77,7 +77,7 @@ export const setCounter = (revision: number): string => `UPDATE counter SET revi
 
 /**
  * Returns the schema version of the database; during an upgrade, the version to which it is upgraded. MySQL commits
- * each step of a migration by itself; because of the new version, older programs do not write between two steps.
+ * each step of a migration separately. Older programs read the new version, so they do not write between two steps.
  */
 export const getSchema: string = `SELECT MAX(CAST(value AS UNSIGNED)) FROM meta WHERE name IN (${hex('schema')}, ${hex('upgrading')})`;
 

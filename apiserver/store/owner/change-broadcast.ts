@@ -15,7 +15,7 @@ const maxWaitingBytes = 16 * 1024 * 1024;
 type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
 
 /**
- * Sends each committed change to all processes; packs it only once. The process that has made the commit receives the
+ * Packs each committed change once, and sends it to all processes. The process that has made the commit receives the
  * changes as well: it may need them before the outcome of the commit arrives, and would otherwise read them from the
  * database. While only one process is connected, nothing is sent.
  */

@@ -29,7 +29,7 @@ const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['57', 'io'],
   ['58', 'io'],
   ['08', 'io'],
-  // Damaged data or a damaged index. Other internal errors may pass; poolers send them, too.
+  // Damaged data or a damaged index. Other internal errors may be temporary; connection poolers send them, too.
   ['XX001', 'corrupt'],
   ['XX002', 'corrupt'],
   ['XX', 'io'],

@@ -36,8 +36,9 @@ export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass 
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
 export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
 /**
- * Takes a row lock on the schema version. A migration waits for transactions with the shared lock, and these
- * transactions wait for a running migration.
+ * Reads the schema version, and takes a shared lock on its row. A migration takes the exclusive lock of
+ * {@link ownSchema}. So a migration waits for transactions with the shared lock, and these transactions wait for a
+ * running migration.
  */
 export const shareSchema: string = `${getSchema} FOR SHARE`;
 export const ownSchema: string = `${getSchema} FOR UPDATE`;
@@ -75,8 +76,9 @@ export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revisio
   FROM homeostat_meta m LEFT JOIN homeostat_log l ON l.revision > $1 AND l.commit = $2
   WHERE m.name = 'compactRevision' ORDER BY l.revision`;
 /**
- * Lets a transaction that must complete wait longer for locks: longer than the 10 s after which the server ends a
- * stalled session, which may have the lock of the counter.
+ * Increases the time for which a transaction waits for locks, for transactions that must complete. The time is longer
+ * than the 10 s after which the server ends a stalled session, because a stalled session may have the lock of the
+ * counter.
  */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;
 

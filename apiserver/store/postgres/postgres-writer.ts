@@ -219,8 +219,8 @@ export class PostgresWriter {
 }
 
 /**
- * Returns true when another attempt may succeed. Before the first connection, this is true only for errors that a
- * starting server can cause; later, for all errors except lasting ones.
+ * Returns true when another attempt may succeed. Before the first connection, this is true only for `io`, the error
+ * that a starting server can cause. Later, it is true for all errors except the permanent ones: `diverged` and `newer`.
  */
 function mayPass({ code }: StoreError, wasConnected: boolean): boolean {
   return wasConnected ? code !== 'diverged' && code !== 'newer' : code === 'io';

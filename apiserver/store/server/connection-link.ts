@@ -98,7 +98,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
 
   /**
    * Resolves with a connection, which may be lost at any time. Rejects when there is still no connection 5 s after the
-   * loss of the last one; immediately, when no further attempt is made.
+   * loss of the last one. Rejects immediately when no further attempt will be made.
    */
   async get(): Promise<Connection> {
     if (this.#state.kind === 'idle' || (this.#state.kind === 'up' && this.#state.connection.isLost)) this.#start();

@@ -26,7 +26,7 @@ export type FindAnswer = (received: Buffer) => boolean;
 interface Target {
   readonly host: string;
   readonly port: number;
-  /** Returns the function for a new connection. By default, all bytes of the server are responses. */
+  /** Makes a {@link FindAnswer} for a new connection. By default, any bytes of the server complete a response. */
   readonly findAnswer?: () => FindAnswer;
 }
 

@@ -26,7 +26,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ verb: fc.constant('compact' as const), rows: fc.integer({ min: 1, max: 6 }) }) },
 );
 
-/** A database in memory on which a test writes, copies the present objects, restarts and compacts. */
+/**
+ * Executes the steps of a test on a database in memory: it writes objects, copies the present objects, restarts the
+ * committer and compacts the history.
+ */
 class Restarts {
   readonly database: SqlDatabase;
   readonly #names = new Map<number, number>();
@@ -84,7 +87,7 @@ function kindOf(name: number): number {
 }
 
 describe('the copy of the present objects', () => {
-  it('gives a restart the same objects as all rows do, whatever was written and compacted after the copy [slow]', async () => {
+  it('gives a restart the same objects as a read of all rows, whatever was written and compacted after the copy [slow]', async () => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const restarts = new Restarts(await connect(undefined));
       for (const each of steps) restarts.take(each);

@@ -30,7 +30,7 @@ interface PackedOperation {
  */
 const fewestChanges = 10_000;
 
-/** Writes to an open database: all transactions after its opening run here, one after the other. */
+/** Writes to an open database. All explicit transactions after its opening run here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
   /** The generations of the kinds that this instance has written to. */

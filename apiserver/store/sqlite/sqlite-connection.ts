@@ -151,7 +151,7 @@ function migrate(database: SqlDatabase, path: string): void {
 /** Returns the error of an attempt to open a database, with a message that names the file. */
 export function explained(error: StoreError, path: string): StoreError {
   if (error.code === 'locked') {
-    return new StoreError('locked', `${path} is in use by another process or store; only one may have it`, {
+    return new StoreError('locked', `${path} is in use by another process or store; only one may have it open`, {
       cause: error,
     });
   }

@@ -113,8 +113,8 @@ interface BrowserElement {
 }
 
 /**
- * Changes visible and other objects at the rate `changesPerSecond`, and measures the longest time between two frames of
- * the page.
+ * Changes objects at the rate `changesPerSecond`, both objects that the page shows and others. Measures the longest
+ * time between two frames of the page.
  */
 async function follow(
   { client }: TestServer,

@@ -19,7 +19,7 @@ const loggedWrites = 1_000;
 
 const most = { threadUs: 7, logKb: 3, diskKb: 5 } as const;
 
-/** A store in its own process, from this checkout or from the other one. */
+/** A store in its own process, from this checkout or from the one that HOMEOSTAT_BENCH_AGAINST names. */
 interface Writer {
   readonly child: Child;
   /** The id of the thread that runs SQLite. */

@@ -20,13 +20,13 @@ const connections = 64;
  */
 const starts = 3;
 
-/** The maximum cost, as a multiple of the cost of the other checkout. */
+/** The maximum cost, as a multiple of the cost of the checkout that HOMEOSTAT_BENCH_AGAINST names. */
 const mostRatio = 1.03;
 
 /** Runs the operations of one round. Resolves with their number. */
 type Operation = (server: Server, settings: Settings) => Promise<number>;
 
-/** A server of this checkout or of the other one. */
+/** A server of this checkout, or of the one that HOMEOSTAT_BENCH_AGAINST names. */
 interface Server {
   readonly child: Child;
   readonly url: string;

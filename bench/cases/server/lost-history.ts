@@ -20,7 +20,10 @@ const compactedWithinMs = 5_000;
 /** The run fails if a server takes longer than this to read all objects again. */
 const caughtUpWithinMs = 120_000;
 
-/** The number of changes before the last one to which a list goes back. Servers always keep more changes in memory. */
+/**
+ * The list in {@link expectLost} requests the state of this number of changes ago. Servers always keep more changes
+ * than this in memory.
+ */
 const recentRevisions = 50;
 
 const row = 'a server that must read all objects again';

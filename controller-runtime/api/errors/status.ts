@@ -5,8 +5,8 @@
 export const statusCodes = {
   /**
    * The server cannot read the request: its body, a parameter, a header or a selector is malformed, or a list selects
-   * or sorts by a field without an index; or a webhook refuses the write without a code. Cure: correct what the message
-   * names; declare an index for the field.
+   * or sorts by a field without an index; or a webhook refuses the write, and its response has no status code. Cure:
+   * correct what the message names; declare an index for the field.
    */
   BadRequest: 400,
   /**

@@ -15,9 +15,9 @@ export interface FieldViolation {
 /**
  * A function that checks rules which a schema cannot express: rules between fields, and rules about changes. It is
  * called with the object that would be stored, and with the stored object (undefined for a creation, and when the
- * stored object cannot be read). Both are frozen. The new object has valid metadata and is valid under its schema; only
- * a write that changes only metadata may keep stored fields that a newer schema refuses. The function is called
- * for every create, update, patch and status write that changes something and does not remove the object. It is
+ * stored object cannot be read). Both are frozen. The new object has valid metadata and is valid under its schema, with
+ * one exception: a write that changes only metadata may keep stored fields that a newer schema refuses. The function is
+ * called for every create, update, patch and status write that changes something and does not remove the object. It is
  * synchronous. It returns the violations, and the server then refuses the write (422 Invalid); it returns nothing or an
  * empty list when there are no violations. It may throw an ApiError Invalid instead. When it throws or returns anything
  * else, the function has a bug, and the write is refused, too.

@@ -13,8 +13,9 @@ export interface ControllerKey {
    */
   readonly state: 'processing' | 'parked' | 'delayed' | 'ready' | 'paused';
   /**
-   * The number of consecutive runs that ended with a failure, a requeue or a conflict. Not counted are terminal
-   * errors, which park the key, and conflicts after which the key waits only until the cache has the newer state.
+   * The number of consecutive runs that ended with a failure, a requeue or a conflict. Two results do not count:
+   * terminal errors, which park the key, and conflicts after which the key waits only until the cache has the newer
+   * state.
    */
   readonly attempts: number;
   /** The time at which the first of the runs in `attempts` ended; absent when `attempts` is 0. */

@@ -71,8 +71,8 @@ interface Facts {
 }
 
 /**
- * Returns the state and the summary for the first check that applies. The order matters, because an earlier state can
- * be the cause of a later one: an object that is paused, for example, is often not ready.
+ * Returns the state and the summary for the first check that applies. The order of the checks matters, because one
+ * state can be the cause of another that is checked later: an object that is paused, for example, is often not ready.
  */
 function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
   const { object, controllers, conditions, observed, finalizers, nowMs } = facts;

@@ -42,7 +42,7 @@ const bound: Keyword = {
 
 /**
  * Every keyword that the service understands. Any other keyword is refused with an error that names it, because its
- * rule would not be enforced. Exceptions are the keywords that {@link keywordOf} ignores: they have no rule.
+ * rule would not be enforced. The keywords that {@link keywordOf} ignores have no rule, so they are not refused.
  */
 const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
   $ref: text,

@@ -14,7 +14,7 @@ describe('matchesValues', () => {
     expect(test('in', [''], [])).to.equal(false);
   });
 
-  it('matches with notin exactly when in does not match, and with absent exactly when exists does not, for small and large sets', () => {
+  it('matches with `notin` exactly when `in` does not match, and with `absent` exactly when `exists` does not match, for small and large sets', () => {
     const value = fc.integer({ min: 0, max: 60 }).map((number) => `v${number}`);
     fc.assert(
       fc.property(fc.uniqueArray(value, { minLength: 1 }), fc.array(value, { maxLength: 4 }), (values, present) => {

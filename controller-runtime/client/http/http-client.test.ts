@@ -133,7 +133,7 @@ describe('createClient', () => {
       expect(server.requests).to.have.length(0);
     });
 
-    it('refuses a namespace of a Cluster-scoped kind', async () => {
+    it('refuses a namespace for a Cluster-scoped kind', async () => {
       expect((await failureOf(client.get(Person, 'a', { namespace: 'b' }))).reason).to.equal('BadRequest');
     });
   });
@@ -207,7 +207,7 @@ describe('createClient', () => {
       expect((await failureOf(client.update(person('a', '1')))).reason).to.equal('Conflict');
     });
 
-    it('reports a Conflict when another server refuses the uid in a patch as an immutable field', async () => {
+    it('reports a Conflict when a server of Kubernetes refuses the uid in a patch as an immutable field', async () => {
       const causes = [{ reason: 'FieldValueInvalid', message: 'field is immutable', field: 'metadata.uid' } as const];
       const refused = new ApiError('Invalid', 'metadata.uid: field is immutable', { causes });
       server.answer({ status: 422, body: refused.toStatus() });

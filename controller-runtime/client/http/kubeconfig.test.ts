@@ -26,7 +26,7 @@ describe('a kubeconfig', () => {
     return readKubeconfig(path, options);
   }
 
-  /** Two contexts, of which `home` is the current one. */
+  /** Returns a kubeconfig with two contexts; `home` is the current one. */
   function config(cluster: object, user: object = {}): string {
     return dump({
       apiVersion: 'v1',

@@ -10,8 +10,8 @@ export function groupVersionPath(gv: { readonly group: string; readonly version:
 }
 
 /**
- * Returns the path of a kind's objects in one namespace, or in all namespaces when none is given. Throws BadRequest for
- * a namespace of a Cluster-scoped kind.
+ * Returns the path of a kind's objects in one namespace, or in all namespaces when none is given. Throws BadRequest
+ * when a namespace is given for a Cluster-scoped kind.
  */
 export function collectionPath(resource: Resource, namespace: string | undefined): string {
   const base = groupVersionPath(resource);

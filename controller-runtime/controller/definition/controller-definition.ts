@@ -40,8 +40,9 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    * the time of the slot. A function returns the schedule of an object, or undefined for none; the result must depend
    * only on the object. A slot has ended when its run returns without a request for `requeue`, or throws `terminal(…)`.
    * A slot that has ended never runs again. If the run of a slot failed or was cut short, another run with the same
-   * `scheduled` follows, even after a change of the schedule. Otherwise, the first slot of a new object or a changed
-   * schedule is the next one. The state of the schedule is stored in annotations of the object. Default: none.
+   * `scheduled` follows, even after a change of the schedule. Apart from that, a new object or a changed schedule
+   * begins with the next slot: slots in the past do not run. The state of the schedule is stored in annotations of the
+   * object. Default: none.
    */
   readonly schedule?: PerObject<T, Schedule>;
   /**

@@ -177,7 +177,7 @@ function numberOf(transform: object | undefined): number {
   return number;
 }
 
-/** True when the cache of a followed kind has its objects with all their fields. */
+/** True when the cache of a followed kind keeps all fields of the objects. */
 export function hasWholeObjects({ metadataOnly, transform }: InformerOptions): boolean {
   return metadataOnly !== true && transform === undefined;
 }

@@ -50,7 +50,7 @@ export class StateWriter {
   #written: object | undefined;
   #lastMs = -Infinity;
   #timer: Timer | undefined;
-  /** True when the current timer is for the last report after a period of activity; its rates are 0. */
+  /** True when the current timer is for the last report after a period of activity: a report with rates of 0. */
   #isQuiet = false;
   #writing: Promise<void> | undefined;
   #isTouched = false;

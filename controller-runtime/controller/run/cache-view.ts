@@ -34,9 +34,9 @@ export interface ViewIndex {
 }
 
 /**
- * The first limit of remembered writes. Above the limit, all writes that the caches have received are dropped, and the
- * limit becomes twice the number of the other writes, but at least this number. A write that its cache has received is
- * also dropped when its key is read, or when the cache delivers a state of its object.
+ * The initial limit of remembered writes. When there are more, all writes that the caches have received are dropped.
+ * Then the limit becomes twice the number of the remaining writes, but at least this initial limit. A write that its
+ * cache has received is also dropped when its key is read, or when the cache delivers a state of its object.
  */
 const sweepAbove = 1000;
 

@@ -8,7 +8,7 @@ describe('OwnRevisions', () => {
     return { promise, resolve };
   };
 
-  it('decides only after the responses to all writes in flight which events its own writes have caused', async () => {
+  it('waits for the responses to all writes in flight before it decides which events its own writes have caused', async () => {
     const revisions = new OwnRevisions();
     const foreign: string[] = [];
     const [first, second] = [deferred(), deferred()];

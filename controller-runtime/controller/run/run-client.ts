@@ -106,8 +106,8 @@ export class RunClient extends ForwardingClient {
   }
 
   /**
-   * Returns the target of the write that failed with a conflict, and the revision that this write required (`0` if
-   * none), if this client rejected with this error; undefined for any other error.
+   * For the error of a write of this client that failed with a conflict, returns the target of the write and the
+   * revision that the write required (`0` if none). Returns undefined for any other error.
    */
   conflictSource(error: unknown): ConflictSource | undefined {
     return typeof error === 'object' && error !== null ? this.#conflicts?.get(error) : undefined;

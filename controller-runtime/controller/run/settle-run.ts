@@ -78,9 +78,9 @@ function nextRun(queue: WorkQueue, key: string): { readonly nextTime?: string } 
 
 /**
  * Handles a conflict: the run used an outdated state, so the key is reconciled again once the cache has a newer state,
- * at the latest after `conflictWaitMs`. If the cache has a newer state already, or no state because the kind is not
- * followed, the key has a back-off. Only a key without earlier failures, requeues or conflicts is then reconciled at
- * once: a precondition that can never be met would otherwise cause runs without end.
+ * at the latest after `conflictWaitMs`. If there is nothing to wait for, for example because the cache has a newer
+ * state already or the kind is not followed, a key without earlier failures, requeues or conflicts is reconciled at
+ * once. Any other key has a back-off: otherwise a precondition that can never be met would cause runs without end.
  */
 function settleConflict(
   { queue, view, waits, logger }: SettleParts,

@@ -39,8 +39,8 @@ export async function writeStatus(parts: StatusParts, partial: unknown): Promise
     ? { observedGeneration: object.metadata.generation }
     : {};
   const { name, namespace, uid } = object.metadata;
-  // When a new object has the name, `newest` returns the run's object, not the new one. The uid in the preconditions
-  // then makes the write fail with a Conflict.
+  // When a new object has the name of the run's object, `newest` returns the run's object, not the new one. The uid in
+  // the preconditions then makes the write fail with a Conflict.
   const present = view.newest(object);
   const before = (Reflect.get(present, 'status') ?? {}) as Status;
   const stated = { ...observed, ...(toJson(partial) as Status) };

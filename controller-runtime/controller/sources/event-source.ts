@@ -251,8 +251,8 @@ function ownReason(change: ObjectChange, priority: number): Reason {
 }
 
 /**
- * Returns the kind and the name of the changed object for a reason. The kind comes from the source: an object of which
- * only the metadata is cached has the kind PartialObjectMetadata.
+ * Returns the detail of a reason: the kind and the name of the changed object. The kind comes from the source, because
+ * an object of which only the metadata is cached has the kind PartialObjectMetadata.
  */
 function namedBy({ model: { kind } }: OwnedSource | WatchSource, { object }: ObjectChange): string {
   return `${kind} ${object.metadata.name}`;

@@ -10,8 +10,7 @@ export interface ConvergenceFailure {
    */
   readonly seed: number | undefined;
   /**
-   * The injected faults without which the run would not fail, in order, each with the request or event that it
-   * affected.
+   * The injected faults that are necessary for the failure, in order, each with the request or event that it affected.
    */
   readonly faults: readonly string[];
   readonly differences: readonly Difference[];

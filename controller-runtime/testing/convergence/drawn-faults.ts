@@ -3,11 +3,11 @@ import type { EventFault, FaultPlan, Restart, RunExtent, WriteFault } from './fa
 
 const maxFaults = 3;
 /**
- * The pauses from which the check chooses at random. They are shorter than any back-off of a key or a watch, longer
- * than one back-off, or longer than several back-offs in a row.
+ * The pauses from which the check chooses at random. Each is either shorter than any back-off of a key or a watch,
+ * longer than one back-off, or longer than several back-offs in a row.
  */
 const pausesMs = [0, 50, 2_000, 20_000] as const;
-/** The delays from which the check chooses at random how late a failed request rejects. */
+/** The delays from which the check chooses at random. A failed request rejects after the chosen delay. */
 const delaysMs = [0, 0, 50, 2_000] as const;
 const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'loseAnswer'] as const;
 const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;

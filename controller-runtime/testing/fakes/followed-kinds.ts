@@ -14,7 +14,7 @@ export class FollowedKinds {
   /** The running informers. */
   readonly #followed = new Set<FollowedKind>();
 
-  /** Returns the client in a form whose informers are tracked. `wrap` may replace a handler. */
+  /** Returns a client that calls the given client, and whose informers are tracked. `wrap` may replace a handler. */
   tracking(
     client: Client,
     wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject> = (handler) => handler,

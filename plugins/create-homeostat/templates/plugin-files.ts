@@ -42,7 +42,7 @@ function packageJson({ name, version }: PluginNames): string {
     private: true,
     type: 'module',
     engines: { node: '>=20.19' },
-    // Without this list, npm would leave out of the package every file that .gitignore excludes, such as all of dist/.
+    // Without this list, the package would lack every file that .gitignore excludes, such as all of dist/.
     files: ['dist', '!dist/**/*.test.*', 'plugin.yaml', 'resources'],
     scripts: {
       dev: 'homeostat dev',

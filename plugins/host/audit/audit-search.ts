@@ -7,7 +7,7 @@ export interface AuditSearch {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
   readonly code?: number | undefined;
-  /** Entries of this moment and later ones, in milliseconds since 1970. */
+  /** The time of the earliest entry to find, in milliseconds since 1970. */
   readonly sinceMs?: number | undefined;
 }
 

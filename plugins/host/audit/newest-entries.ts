@@ -4,7 +4,7 @@ import { isFound } from './audit-search.ts';
 import type { AuditEntry, AuditSearch } from './audit-search.ts';
 
 export interface NewestSearch extends AuditSearch {
-  /** Entries of this moment and earlier ones, in milliseconds since 1970. */
+  /** The time of the latest entry to find, in milliseconds since 1970. */
   readonly untilMs?: number | undefined;
   readonly limit: number;
 }
@@ -16,9 +16,7 @@ export interface NewestEntries {
   readonly isComplete: boolean;
 }
 
-/**
- * The number of bytes that are read at once. Parsing them takes a few milliseconds; then other requests are handled.
- */
+/** The number of bytes of one read. Parsing them takes a few milliseconds; other requests are handled between reads. */
 const pieceBytes = 128 * 1024;
 
 /** The maximum number of bytes that one search reads. */

@@ -103,8 +103,9 @@ function namesOf({ plural, singular, kind, shortNames }: ServedResource): readon
 }
 
 /**
- * True if the kind has the group, and the version if there is one, of a name such as `persons.example.com` or
- * `persons.v1.example.com`. `rest` has the parts of the name after the first dot; if it is empty, each kind matches.
+ * True if a kind has the group that a name such as `persons.example.com` contains. If the name also contains a version,
+ * as `persons.v1.example.com` does, the kind must have this version. `rest` has the parts of the name after the first
+ * dot. If it is empty, every kind matches.
  */
 function isOfGroup({ group, version }: ServedResource, rest: readonly string[]): boolean {
   if (rest.length === 0) return true;

@@ -48,7 +48,9 @@ async function reencrypt(address: ServerAddress, signal: AbortSignal): Promise<R
   return last;
 }
 
-/** Prints a line that reports progress, or returns the result that the last line has. */
+/**
+ * Handles one line of the response. Prints the progress that it reports, or returns the result if it is the last line.
+ */
 function report(line: unknown): Result | undefined {
   if (!isJsonObject(line)) return undefined;
   const { rewritten, unreadable, problems, done } = line;

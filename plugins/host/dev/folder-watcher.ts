@@ -16,7 +16,9 @@ export interface FolderWatcherParts {
 /** The interval between two scans of a folder. Changes within that time are reported together. */
 const pollMs = 250;
 
-/** The maximum number of files. A plugin has hundreds; a folder with more than this contains something else. */
+/**
+ * The maximum number of files. A plugin has hundreds of files; a folder with more than the maximum has other content.
+ */
 const maxFiles = 10_000;
 
 /** The time of the last change and the size of each file, by its path. */

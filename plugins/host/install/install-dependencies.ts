@@ -101,8 +101,8 @@ interface ReadDependencies {
 }
 
 /**
- * The dependencies in package.json without the host's packages. npm lists an optional dependency under both keys; here
- * it counts only as optional.
+ * The dependencies in package.json without the host's packages. npm may list an optional dependency under both
+ * `dependencies` and `optionalDependencies`; here it counts only as optional.
  */
 async function readDependencies(folder: string): Promise<ReadDependencies> {
   const manifest = await readJson(join(folder, 'package.json'));

@@ -92,7 +92,8 @@ interface OwnFiles {
   readonly folder: string;
   readonly settings: string;
   /**
-   * The path of an empty file. `global` is another empty file, because npm refuses one file for both configurations.
+   * The path of an empty file. `global` is another empty file, because npm refuses the same file for the user's and the
+   * global configuration.
    */
   readonly empty: string;
   readonly global: string;

@@ -94,7 +94,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     expect(await held()).to.equal(undefined);
   });
 
-  it('are counted within 30 s after the plugin that has the kind is enabled again', async () => {
+  it('are counted within 30 s after the plugin that registers the kind is enabled again', async () => {
     await startApart();
     await createWidgets(1);
     await enable(false);

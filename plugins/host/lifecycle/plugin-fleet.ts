@@ -183,8 +183,8 @@ export class PluginFleet {
   }
 
   /**
-   * Returns undefined when a plugin has its desired state, while a step of it is running, and while it waits for
-   * another plugin.
+   * Returns the next step of a plugin. Returns undefined when the plugin has its desired state, while a step of it is
+   * running, and while it waits for another plugin.
    */
   #nextStep(instance: PluginInstance): (() => void) | undefined {
     if (instance.hasEnded) return this.#isStopping ? undefined : this.#stepAfterEnd(instance);

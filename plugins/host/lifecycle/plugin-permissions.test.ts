@@ -190,7 +190,7 @@ describe("the permissions of a plugin's client", () => {
     await apply();
   });
 
-  it('end the events of its informer when the role binding is deleted, until the binding is created again', async () => {
+  it('stop the events of its informer when the role binding is deleted, and resume them when the binding is created again', async () => {
     const client = await clientOf(definePlugin({}), { permissions: [] });
     const apiGroup = 'rbac.authorization.k8s.io';
     const grant = {

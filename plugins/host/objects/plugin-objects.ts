@@ -12,8 +12,9 @@ import { PluginObjectWriter } from './plugin-object-writer.ts';
 import type { PluginReport } from './plugin-report.ts';
 
 /**
- * The time within which another server that has the plugin of a deleted object creates the object again. It is usually
- * a fraction of a second, and longer than the longest delay between two attempts of {@link PluginObjectWriter}.
+ * After the deletion of an object, the time that the host waits for another server that has the plugin to create the
+ * object again. The other server usually needs a fraction of a second. This time is longer than the longest delay
+ * between two attempts of {@link PluginObjectWriter}.
  */
 const recreationMs = 60_000;
 
@@ -135,7 +136,10 @@ export class PluginObjects {
     if (object === undefined) return this.#noteAbsence(name);
   }
 
-  /** Resolves with the time after which the object has to be looked for again, if another server may create it. */
+  /**
+   * While another server may still create the object again, resolves with the time after which to look for it.
+   * Otherwise, reports the object as abandoned.
+   */
   async #noteAbsence(name: string): Promise<ReconcileResult> {
     const { clock, server, onAbandoned } = this.#parts;
     const nowMs = clock.monotonicMs();

@@ -10,7 +10,7 @@ import type { KindProgress } from '../lifecycle/served-kinds.ts';
 export interface PluginReport {
   /** Absent for a plugin that the host does not have. */
   readonly identity?: PluginIdentity;
-  /** The fields of the user in the spec of a new object; an object that exists keeps its own. */
+  /** The user's fields for the spec of a new object. An existing object keeps its own values of these fields. */
   readonly wishes: PluginWishes;
   readonly phase: PluginPhase;
   /** Absent when the phase needs no reason. */

@@ -168,7 +168,7 @@ function readWorkers(
   return { processes: workers.count, hasWorkers: true };
 }
 
-/** Reads the options of TLS. Refuses plain HTTP on other than loopback addresses, unless `--insecure` allows it. */
+/** Reads the options of TLS. Refuses plain HTTP on addresses other than loopback, unless `--insecure` allows it. */
 function readTransport(
   values: ConfigValues,
   { host, database }: { readonly host: Given & { readonly value: string }; readonly database: string },
@@ -299,8 +299,9 @@ interface AuthParts {
 }
 
 /**
- * Reads the mode of authentication. Refuses the mode `open` on other than loopback addresses, because it accepts every
- * request, and together with options for credentials, because it accepts requests without a credential.
+ * Reads the mode of authentication. Refuses the mode `open` on addresses other than loopback, because this mode accepts
+ * every request. Also refuses it together with options for credentials, because it accepts requests without a
+ * credential.
  */
 function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }: AuthParts): AuthMode {
   const found = values.auth();

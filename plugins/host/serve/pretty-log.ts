@@ -3,8 +3,8 @@ import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { hostFolders } from '../text/host-folders.ts';
 
 /**
- * The maximum number of objects whose last error is remembered, so that its repeats are recognized. Beyond it, the
- * oldest is forgotten.
+ * The maximum number of objects whose last error is remembered, so that a repeated error is recognized. Beyond this
+ * number, the oldest error is forgotten.
  */
 const maxFolded = 1000;
 

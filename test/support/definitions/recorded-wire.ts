@@ -113,8 +113,8 @@ export class WireReplay {
     const text = this.#translated(JSON.stringify(body, omit));
     const [, revision] = unknownRevision.exec(text) ?? [];
     if (revision === undefined) return { body: text, type };
-    // The recording does not have the reads before such requests, so the request gets the present revision of the
-    // object.
+    // The recording does not have the read that returned this revision, so the request gets the present revision of
+    // the object.
     const { metadata } = (await this.server.get(path.replace(/\/status|\/scale|\?.*/g, ''))).body;
     const current = text.replace(revision, metadata.resourceVersion as string);
     return { body: path.endsWith('/scale') ? current.replace(uidText, `"uid":"${metadata.uid}"`) : current, type };

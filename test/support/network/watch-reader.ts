@@ -80,7 +80,7 @@ export class WatchReader {
 
   /** Waits until the events match, and returns them. */
   async until(condition: (events: readonly WireEvent[]) => boolean, what = 'events'): Promise<readonly WireEvent[]> {
-    await eventually(() => condition(this.events), { describe: () => `${what}; came: ${this.summary.join(', ')}` });
+    await eventually(() => condition(this.events), { describe: () => `${what}; received: ${this.summary.join(', ')}` });
     return this.events;
   }
 
@@ -91,7 +91,7 @@ export class WatchReader {
 
   /** Waits until the server has ended the stream. */
   async end(): Promise<readonly WireEvent[]> {
-    await eventually(() => this.ended, { describe: () => `the end; came: ${this.summary.join(', ')}` });
+    await eventually(() => this.ended, { describe: () => `the watch to end; received: ${this.summary.join(', ')}` });
     return this.events;
   }
 

@@ -5,14 +5,14 @@ import type { Mistake } from '../base/mistake.ts';
 
 /** A draft that is not saved. */
 export interface LeftDraft {
-  /** The last state without a mistake. */
+  /** The object of the last valid text. */
   readonly value: JsonObject;
   /** The text of the editor. */
   readonly text: string;
   readonly format: 'yaml' | 'json';
-  /** The mistake because of which the text is not an object. */
+  /** The mistake that makes the text invalid; undefined for a valid text. */
   readonly mistake: Mistake | undefined;
-  /** The stored state that the draft began with, or that was merged into it last. */
+  /** The stored object from which the draft began, or the stored object that was last merged into it. */
   readonly base: JsonObject;
   /** Fields that both the person and others changed, and for which the person has not chosen a value yet. */
   readonly conflicts: readonly MergeConflict[];

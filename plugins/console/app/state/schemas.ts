@@ -65,7 +65,10 @@ export async function schemaOf(resource: Resource): Promise<KindSchema> {
 
 const refPrefix = '#/components/schemas/';
 
-/** Follows references, also in an `allOf` of one schema, by which OpenAPI adds a description to a reference. */
+/**
+ * Resolves a reference. Also resolves an `allOf` with one schema, the form in which OpenAPI adds a description to a
+ * reference.
+ */
 function resolveIn(schemas: JsonObject, schema: Json | undefined, depth = 0): JsonObject {
   if (!isObject(schema) || depth > 10) return {};
   const ref = textOf(schema.$ref);

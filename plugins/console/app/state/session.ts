@@ -12,13 +12,13 @@ import { pageNamespace } from './route.ts';
 export const isReachable = signal(true);
 /** True once the server has refused the session, until the person logs in again or closes the dialog. */
 export const isSessionOver = signal(false);
-/** The number of logins, so that watches start again after each login. */
+/** The number of logins. Watches start again when it changes. */
 export const sessionNumber = signal(0);
 /** The user's name; empty until it is known. */
 export const userName = signal('');
 /**
- * The user's permissions in the namespace of the page; undefined until they are known: until then, all actions are
- * offered.
+ * The user's permissions in the namespace of the page; undefined until they are known. Until then, the page offers all
+ * actions.
  */
 const rules = signal<readonly Rule[] | undefined>(undefined);
 /** The paths that the user may get; none until they are known. */

@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { browserClock } from '../base/time.ts';
 
 /**
- * Returns the value, which changes at most once in `leastMs`, so that a page does not read again after each of many
- * changes.
+ * Returns `value`, but delays its changes: the result changes at most once in `leastMs`, so that a page does not read
+ * its data again after each of many changes.
  */
 export function useThrottled(value: string, leastMs: number): string {
   const [shown, setShown] = useState(value);

@@ -104,7 +104,7 @@ function expression(text: string): Part {
   return (current) => values(current).map(formatValue).join(' ');
 }
 
-/** Converts an object that came as JSON to the type that paths read. */
+/** Returns an object from the server as a `JSONValue`, the type that compiled paths read. */
 export function toJsonValue(object: ServerObject): JSONValue {
   if (isJsonValue(object)) return object;
   throw new TypeError('the server sent a value that is not JSON');

@@ -111,7 +111,7 @@ class TemplatePrinter implements ObjectPrinter {
 
 /**
  * Prints the rows of a list together at the end, so that the columns fit all of them. Without a list, prints each row
- * at once; a later row can then only make a column wider.
+ * immediately; a later row can then only make a column wider.
  */
 class ColumnsPrinter implements ObjectPrinter {
   readonly #columns: readonly { readonly name: string; readonly read: ReturnType<typeof jsonPathValues> }[];

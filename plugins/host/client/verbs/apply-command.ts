@@ -134,8 +134,8 @@ async function apply(
 }
 
 /**
- * True if all conflicts are with the command's own manager, which has set the conflicting fields by `create`, `edit` or
- * `patch`.
+ * True if all conflicts are with the command's own field manager. Such conflicts occur after `create`, `edit` or
+ * `patch` has set the fields as this manager.
  */
 function isOwnConflict(error: unknown, manager: string | undefined): boolean {
   if (!(error instanceof ServerRefusal) || error.code !== 409) return false;

@@ -237,7 +237,7 @@ describe('Commands for objects [spec experience-commands]', () => {
   });
 
   describe('apply', () => {
-    it('prints configured for a changed object, then unchanged, and keeps the fields of other managers', async () => {
+    it('prints "configured" for a changed object, "unchanged" when the apply is repeated, and keeps the fields of other managers', async () => {
       const more = await file('emma.yaml', books.split('---')[0]?.replace('474', '475') ?? '');
       await succeed(
         'patch',
@@ -318,7 +318,7 @@ metadata: { name: red }
       await succeed('delete', 'crd', 'pens.desk.example.com');
     });
 
-    it('changes a field that patch has set as the same manager, but not a field of another manager', async () => {
+    it('changes a field that the patch command has set as the same manager, but not a field of another manager', async () => {
       await succeed('patch', 'book', 'emma', '-p', 'spec: { pages: 500 }');
       expect(await succeed('apply', '-f', join(folder, 'books.yaml'))).to.include('emma configured');
       expect(await succeed('get', 'book', 'emma', '-o', 'jsonpath={.spec.pages}')).to.equal('474');
@@ -580,7 +580,7 @@ metadata: { name: red }
     expect(await succeed('get', 'book', 'emma', '-o', `custom-columns=ROOM:${path}`)).to.equal('ROOM\na\n');
   });
 
-  it('watch prints the existing objects at once, as custom columns and in the order of --sort [slow]', async () => {
+  it('watch prints the existing objects immediately, as custom columns and in the order of --sort [slow]', async () => {
     const watching = start('watch', 'books', '--sort', 'spec.pages,desc', '-o', 'custom-columns=PAGES:.spec.pages');
     await eventually(() => expect(watching.text).to.equal('PAGES\n730\n474\n'));
     watching.child.kill('SIGINT');

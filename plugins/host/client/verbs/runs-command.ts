@@ -68,7 +68,7 @@ function outputOf({ flags }: ClientCommand): 'table' | 'json' {
   throw new CommandError(`-o: must be table or json, not "${output}"`, 2);
 }
 
-/** Prints each run at once; later rows can only make a column wider. */
+/** Prints each run immediately; later rows can only make a column wider. */
 class RunPrinter {
   readonly #output: 'table' | 'json';
   #widest: readonly string[] = [];

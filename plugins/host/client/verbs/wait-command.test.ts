@@ -48,7 +48,7 @@ describe('homeostat wait', () => {
     await server.stop();
   });
 
-  it('ends at its time limit when the server never responds to the list of the object [slow]', async () => {
+  it('ends at its time limit when the server never responds to the request that lists the object [slow]', async () => {
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
     const args = ['wait', '--for=create', 'book/emma', '--timeout=10s', '--server', url];
     const child = spawn(process.execPath, [...process.execArgv, script, ...args]);

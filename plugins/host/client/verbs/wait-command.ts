@@ -16,7 +16,7 @@ import { readTimeoutMs } from './wait-timeout.ts';
 type Goal = (object: ServerObject | undefined) => boolean;
 
 const defaultTimeoutMs = 30_000;
-/** The minimum time limit of a list: each object is checked once, even if no time is left to wait. */
+/** The minimum time limit of a list request: each object is checked once, even if no time is left to wait. */
 const minListMs = 10_000;
 
 /** `homeostat wait --for=…`: waits until objects meet the condition. */
@@ -69,7 +69,8 @@ async function waitUntil(command: ClientCommand, { target, goal, timeoutMs }: Wa
   const [list = signal, watch = signal] = ends.map((end) => AbortSignal.any([signal, end]));
   while (!(await isReached(command, { target, goal, limits: { list, watch } }))) {
     signal.throwIfAborted();
-    // Node 20 collects a signal of `timeout` that only `any` refers to, and it then never aborts. This code refers to it.
+    // Node 20 garbage-collects a signal of `AbortSignal.timeout` to which only `AbortSignal.any` refers. The signal
+    // then never aborts. This use of `ends` keeps the signals in memory.
     if (ends.some((end) => end.aborted))
       throw new CommandError(`timed out waiting for the condition on ${target.resource.plural}/${target.name}`);
   }

@@ -30,7 +30,10 @@ function isExplanation(value: unknown): value is Explanation {
   return isJsonObject(value) && value['kind'] === 'Explanation';
 }
 
-/** Resolves with the last runs of the object; with none if the user may not read runs, as `details` then says. */
+/**
+ * Resolves with the last runs of the object. If the user may not read runs, resolves with none; the explanation's
+ * `details` then say so.
+ */
 async function lastRuns({ server }: ClientCommand, { object }: Explanation): Promise<readonly Run[]> {
   const query = { fieldSelector: `object.uid=${object.uid ?? ''}`, sort: 'startTime,desc', size: String(shownRuns) };
   try {

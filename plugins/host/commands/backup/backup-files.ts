@@ -2,8 +2,8 @@ import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 
 /**
- * Returns the name of the backup of a time: `homeostat.db` becomes `homeostat-20260131T120000Z.db`. The order of the
- * names is the order of the times.
+ * Returns the path of a backup that is made at `nowMs`: `homeostat.db` becomes `homeostat-20260131T120000Z.db`. The
+ * order of the names is the order of the times.
  */
 export function timedFile(to: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');

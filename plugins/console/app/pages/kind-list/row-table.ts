@@ -149,8 +149,8 @@ export class RowTable {
   }
 
   /**
-   * True when more rows changed before they were loaded than the table remembers: the list must be read again from its
-   * start.
+   * True when more than {@link mostUnloaded} rows have changed that are not loaded yet: the list must be read again
+   * from its start.
    */
   get isOutdated(): boolean {
     return this.#unloaded.size > mostUnloaded;

@@ -172,8 +172,8 @@ class Chunks {
       const rows = this.table.read(body);
       const rest = this.#read(body);
       this.table.append(rows);
-      // The server counts the rows that follow only for a list without selectors. With this count, the total is known
-      // since the first chunk, and the watch updates it. Otherwise, the total is the number of rows up to this chunk.
+      // For a list without selectors, the server counts the rows that follow. The total is then known since the first
+      // chunk, and the watch updates it. For other lists, the total is the number of rows up to this chunk.
       if (rest === undefined || this.token === '') this.table.total = this.#offset + this.table.rows.length;
     } finally {
       this.#isLoading = false;
