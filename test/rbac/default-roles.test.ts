@@ -56,6 +56,19 @@ describe('the default roles', () => {
     ]);
   });
 
+  it('let a user with a role in a namespace read this Namespace, and what is known about it, but no other', async () => {
+    await server.create('/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings', {
+      metadata: { name: 'reader' },
+      roleRef: { kind: 'ClusterRole', name: 'view' },
+      subjects: [{ kind: 'User', name: 'reader' }],
+    });
+    const headers = { 'impersonate-user': 'reader' };
+    for (const part of ['', '/history', '/explanation', '/dependents']) {
+      expect((await server.get(`/api/v1/namespaces/default${part}`, headers)).status, part).to.equal(200);
+      expectRefusal(await server.get(`/api/v1/namespaces/kube-system${part}`, headers), { reason: 'Forbidden' });
+    }
+  });
+
   it('allow every authenticated user only discovery, the documentation of the API, and reviews about the user itself', async () => {
     const headers = { 'impersonate-user': 'ann' };
     for (const path of ['/api', '/apis', '/apis/rbac.authorization.k8s.io/v1', '/openapi/v3', '/version', '/docs'])

@@ -152,12 +152,14 @@ function pathAttributes({ method }: Context, path: string): Attributes {
  * Namespace, its name is also the namespace, as in Kubernetes. Removes a subresource that only describes the object.
  */
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
-  const { verb, resource, namespace, name } = asked;
-  if (verb === 'get' && isOfObject(asked)) return { ...asked, subresource: undefined };
-  // The name of a Namespace counts as its namespace, so that a role in the namespace can grant permissions on the
-  // Namespace itself.
-  if (name !== undefined)
-    return resource === 'namespaces' && namespace === undefined ? { ...asked, namespace: name } : asked;
+  const { verb, resource, name } = asked;
+  if (name !== undefined) {
+    const subresource = verb === 'get' && isOfObject(asked) ? undefined : asked.subresource;
+    // The name of a Namespace counts as its namespace, so that a role in the namespace can grant permissions on the
+    // Namespace itself.
+    const namespace = asked.namespace ?? (resource === 'namespaces' ? name : undefined);
+    return { ...asked, subresource, namespace };
+  }
   const selected = verb === 'list' || verb === 'watch' ? selectedName(context) : undefined;
   return selected === undefined ? asked : { ...asked, name: selected };
 }

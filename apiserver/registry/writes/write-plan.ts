@@ -316,10 +316,7 @@ export class WritePlanner {
 
 type Next = NextState | undefined;
 
-/**
- * The guards and creation rules that apply to writes of one kind: they let a write depend on other objects. They do not
- * change while the kind is served.
- */
+/** The rules for writes of one kind that depend on other objects. They do not change while the kind is served. */
 export interface KindRules {
   readonly guards: readonly WriteGuard[];
   readonly ofCreation: readonly CreationRule[];
