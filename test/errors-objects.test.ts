@@ -112,8 +112,9 @@ describe('errors: objects', () => {
       });
     }
 
-    it('responds with 404 to a POST of a Namespaced kind without a namespace in the path', async () => {
+    it('responds with 404 to a POST or DELETE of a Namespaced kind without a namespace in the path', async () => {
       await expectRefused('POST', letters, notFound, { body: newLetter('x') });
+      await expectRefused('DELETE', letters, notFound);
     });
 
     for (const name of [

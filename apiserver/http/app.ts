@@ -154,11 +154,11 @@ function absenceOf(path: string, { refusalOf }: AppParts): ApiError {
 }
 
 /**
- * True for requests that must name a namespace. Only lists, watches and deletions of a collection of a Namespaced kind
- * may be about all namespaces.
+ * True for requests that must name a namespace. As in Kubernetes, only lists and watches of a Namespaced kind may be
+ * about all namespaces.
  */
-function needsNamespace(context: Context, name: string | undefined): boolean {
-  return name !== undefined || context.method === 'POST';
+function needsNamespace({ method }: Context, name: string | undefined): boolean {
+  return name !== undefined || method === 'POST' || method === 'DELETE';
 }
 
 function exportRoute({ exports, connections }: AppParts): Middleware {

@@ -329,16 +329,15 @@ export class Registry {
 
   /**
    * Plans a write while memory may be behind the writes of other replicas. A plan with a commit can be used directly,
-   * because the commit fails if the plan is based on an old state. A plan without a commit, or with an error, is made
-   * again once memory has all acknowledged writes. A dry run, and a write that depends on other objects, are not
-   * planned before memory has these writes.
+   * because the commit fails if the plan is based on an old state. A plan without a commit, or with another error than
+   * Timeout or InternalError, is made again once memory has all acknowledged writes. A dry run, and a write that depends
+   * on other objects, are not planned before memory has these writes.
    */
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
     const isGuarded = this.#planner.rulesOf(resource).guards.length > 0;
     if (!dryRun && !isGuarded) {
       const first = await planOrRefusal(async () => whenConverted(plan));
-      // If a hook or a webhook did not respond, the refusal does not depend on the state of memory, so it is returned
-      // unchanged.
+      // These refusals usually come from a hook or a webhook that failed. It is not called a second time.
       const isUndecided = first.kind === 'refused' && ['Timeout', 'InternalError'].includes(first.error.reason);
       if (first.kind === 'commit' || isUndecided) return first;
     }

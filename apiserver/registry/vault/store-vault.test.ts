@@ -36,6 +36,20 @@ async function openVault(store: Store) {
 }
 
 describe('a vault that several processes share', () => {
+  it('forgets an unreadable value that another process has deleted', async () => {
+    const store = createSqliteStore({ memory: true });
+    await store.open();
+    const { vault } = await openVault(store);
+    await vault.put('damaged', 1);
+    const [row] = (await store.changes(0, 1)).map((change) => ({ ...change, data: Buffer.from('{') }));
+    if (row === undefined) throw new Error('the change is missing');
+    vault.replace(new Map([[row.key, { ...row, revision: row.revision + 1 }]]));
+    expect(() => vault.get('damaged')).to.throw('cannot be read');
+    vault.replace(new Map());
+    expect(vault.get('damaged')).to.equal(undefined);
+    await store.close();
+  });
+
   it('lets a process take over a name that another process holds, without a read of the latest revision', async () => {
     const store = createSqliteStore({ memory: true });
     await store.open();

@@ -192,10 +192,10 @@ export class StoreVault implements Vault {
    */
   replace(rows: ReadonlyMap<string, Row>): void {
     const changed = new Set<string | undefined>();
-    for (const [key, name] of this.#names) {
+    for (const key of [...this.#names.keys(), ...this.#locked.keys()]) {
       if (rows.has(key)) continue;
+      changed.add(this.#names.get(key));
       this.#remove(key);
-      changed.add(name);
     }
     for (const row of rows.values()) {
       if (this.#secrets.get(row.key)?.revision === row.revision) continue;
