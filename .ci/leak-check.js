@@ -115,7 +115,7 @@ async function expectNothingLeft() {
 
 export const mochaHooks = {
   async beforeAll() {
-    // A worker of mocha removes all listeners after each file.
+    // A worker of mocha removes all listeners of this event after each file.
     process.off('unhandledRejection', onRejection).on('unhandledRejection', onRejection);
     await mochaTimer();
     // Node opens both streams when they are first used. That would look like a leak of the suite that prints first.

@@ -304,7 +304,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await login.browser().logIn('staff')).status).to.equal(200);
     await chmod(secretFile, 0o644);
     expect((await login.browser().get('/login/oidc/staff')).status).to.equal(503);
-    expect(login.logged.join('\n')).to.include('others than its owner have access');
+    expect(login.logged.join('\n')).to.include('users other than its owner have access');
     const error: unknown = await startApiServer({ ...login.options, database: 'memory:', port: 0 }).catch(
       (thrown: unknown) => thrown,
     );

@@ -42,7 +42,7 @@ const deviations: Readonly<Record<string, string>> = {
   'delete bad json': 'a malformed value is 400 with a reason; Kubernetes sends 500 without a reason',
 };
 
-/** The cases that are skipped, with the reason. */
+/** The cases whose responses are not compared with the recording, with the reason. */
 const notCompared: Readonly<Record<string, string>> = Object.fromEntries(
   ['delete orphan', 'watch RV=0', 'watch sendInitialEvents no bookmarks', 'watch Table', 'watch=True'].map((name) => [
     name,
@@ -140,7 +140,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
     });
   }
 
-  it('include every case that the lists of differences and of skipped cases name', () => {
+  it('include every case in the list of differences and in the list of cases that are not compared', () => {
     expect(recordings.map(({ name }) => name)).to.include.members([
       ...Object.keys(deviations),
       ...Object.keys(notCompared),

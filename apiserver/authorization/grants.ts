@@ -124,7 +124,7 @@ export class Grants {
   }
 }
 
-/** The start of the paths of discovery documents, which all authenticated users may read. */
+/** The start of the paths of the discovery documents of groups and versions, which all authenticated users may read. */
 const discoveryPrefix = '/apis/';
 
 /**

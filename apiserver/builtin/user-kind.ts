@@ -30,7 +30,7 @@ const spec = {
     disabled: {
       type: 'boolean',
       default: false,
-      description: 'A disabled user cannot log in with the password. The sessions that began with it have ended.',
+      description: 'A disabled user cannot log in with the password, and has no session that began with a password.',
     },
   },
 } as const;

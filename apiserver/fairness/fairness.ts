@@ -17,7 +17,8 @@ const unlimited = Number.POSITIVE_INFINITY;
  * cheaper, and writes that wait for webhooks take long.
  */
 const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {
-  // Requests for Leases do not wait for other users, because a controller that cannot renew its Lease in time loses it.
+  // Reads and writes of a single Lease, except its deletion, do not wait for other users, because a controller that
+  // cannot renew its Lease in time loses it.
   system: { shared: { inAll: unlimited, ofOne: 64 }, alone: { inAll: unlimited, ofOne: 64 } },
   people: { shared: { inAll: 32, ofOne: 4 }, alone: { inAll: 512, ofOne: 512 } },
   bulk: { shared: { inAll: 8, ofOne: 4 }, alone: { inAll: 64, ofOne: 64 } },

@@ -132,7 +132,7 @@ describe('the folder of an authority', () => {
       for (const mode of [0o640, 0o604, 0o620]) {
         await chmod(join(directory, file), mode);
         expect(await problem()).to.equal(
-          `${join(directory, file)}: others than its owner have access to this private key (mode ${mode.toString(8).padStart(4, '0')}): chmod 600 it`,
+          `${join(directory, file)}: users other than its owner have access to this private key (mode ${mode.toString(8).padStart(4, '0')}): chmod 600 it`,
         );
       }
     });
@@ -175,6 +175,6 @@ describe('the folder of an authority', () => {
   it('is refused when others can write to it', async () => {
     await load();
     await chmod(directory, 0o770);
-    expect(await problem()).to.include('others than its owner can write to this folder of private keys');
+    expect(await problem()).to.include('users other than its owner can write to this folder of private keys');
   });
 });

@@ -138,7 +138,7 @@ async function openFolder(directory: string): Promise<void> {
   const { mode } = await stat(directory);
   // A user who can write to the folder could replace the authority. Windows does not have these file modes.
   if ((mode & 0o022) !== 0 && process.platform !== 'win32') {
-    throw new Error(`${directory}: others than its owner can write to this folder of private keys: chmod 700 it`);
+    throw new Error(`${directory}: users other than its owner can write to this folder of private keys: chmod 700 it`);
   }
 }
 

@@ -60,11 +60,11 @@ describe('a certificate that is given', () => {
   it('is refused when others than the owner have access to its key file; only a key file of root may be readable by a group', async () => {
     for (const mode of [0o604, 0o644, 0o660]) {
       await chmod(keyFile, mode);
-      expect(await problem()).to.include(`${keyFile}: others than its owner have access to this private key`);
+      expect(await problem()).to.include(`${keyFile}: users other than its owner have access to this private key`);
     }
     await chmod(keyFile, 0o640);
     const isRoot = process.getuid?.() === 0;
-    expect(await problem()).to.match(isRoot ? /^none$/ : /others than its owner/);
+    expect(await problem()).to.match(isRoot ? /^none$/ : /users other than its owner/);
   });
 
   it('is refused with the name of the file when a file is absent or damaged, or when the two files do not match', async () => {

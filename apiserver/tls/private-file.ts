@@ -83,7 +83,7 @@ async function checkMode(file: FileHandle, path: string, rules: PrivateFileRules
   const forbidden = groupOfRoot && uid === 0 ? 0o037 : 0o077;
   if ((mode & forbidden) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, '0');
-  throw new Error(`${path}: others than its owner have access to this ${holds} (mode ${octal}): chmod 600 it`);
+  throw new Error(`${path}: users other than its owner have access to this ${holds} (mode ${octal}): chmod 600 it`);
 }
 
 async function readBounded(file: FileHandle, path: string): Promise<string> {

@@ -409,7 +409,9 @@ describe('homeostat in a process of its own [slow]', () => {
     chmodSync(join(directory, 'authority.pem'), 0o644);
     const refused = run(['serve', ...args]);
     expect(await refused.exited).to.equal(1);
-    expect(refused.stderr).to.include('authority.pem: others than its owner have access').and.include('chmod 600 it');
+    expect(refused.stderr)
+      .to.include('authority.pem: users other than its owner have access')
+      .and.include('chmod 600 it');
   });
 
   it('fails a plugin with a kind in the service domain that HOMEOSTAT_SERVICE_DOMAIN sets', async () => {

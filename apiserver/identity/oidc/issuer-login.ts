@@ -94,7 +94,7 @@ export class IssuerLogin implements LoginProvider {
     const { issuer, login } = this.#parts;
     const user = await issuer.userOfIdToken(tokens.id_token ?? '', login.clientId);
     if (user === undefined)
-      throw this.#failure('no user', 'the ID token is not valid, or its claims do not give a valid user');
+      throw this.#failure('no user', 'the ID token could not be verified, or its claims do not give a valid user');
     return user;
   }
 

@@ -194,8 +194,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Writes the file of a kind, and returns its nonce; undefined for a kind with an index that is a function, which can
-   * have no snapshot.
+   * Writes the file of a kind, and returns its nonce; undefined for a kind with an index function without a
+   * `definition`, which can have no snapshot.
    */
   async #write({ cache, kind }: Followed, { kept }: SnapshotState): Promise<string | undefined> {
     const { store, uuid, program } = this.#parts;

@@ -108,7 +108,8 @@ export class ValueKeeper {
   }
 
   /**
-   * Returns the fingerprint of everything on which the records of a kind depend; undefined when an index is a function.
+   * Returns the fingerprint of everything on which the records of a kind depend; undefined when the kind has an index
+   * function without a `definition`.
    */
   fingerprintOf(cache: KindCache): string | undefined {
     return keptFingerprint(cache, this.#parts.program);
@@ -116,7 +117,8 @@ export class ValueKeeper {
 
   /**
    * Returns the reader of the kept records of a kind that is read into a cache. Returns undefined when no records can
-   * be kept: when there is no store, or an index is a function. Changes of the kind are saved after {@link finish}.
+   * be kept: when there is no store, or the kind has an index function without a `definition`. Changes of the kind are
+   * saved after {@link finish}.
    */
   read(cache: KindCache, kindNumber: number): KeptReader | undefined {
     const { store, logger } = this.#parts;

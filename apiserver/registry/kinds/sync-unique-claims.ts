@@ -22,10 +22,11 @@ export interface SyncParts {
 }
 
 /**
- * Makes the store's unique indexes and claims of a kind equal to the resource's, and sets the generation with which the
- * resource writes. When other processes write to the same database, the claims are usually equal already; this is
- * checked without blocking their writes. Resolves with false when the resource has to be read again. Rejects with
- * IndexBuildError when two objects have the same value.
+ * Makes the unique indexes and claims of a kind in the store equal to those of the {@link Resource}. In a store that
+ * other processes share, also sets `generation` of the resource: the generation of the store's unique indexes, which
+ * each write of the resource requires. In such a store, the claims are usually equal already, so they are first
+ * compared without blocking the writes of other processes. Resolves with false when the resource has to be read again.
+ * Rejects with IndexBuildError when two objects have the same value.
  */
 export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Promise<boolean> {
   const { store, revisions, replay, isLost, generation } = parts;

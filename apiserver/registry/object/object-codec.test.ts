@@ -32,7 +32,7 @@ describe('object codec', () => {
     expect(served.spec).to.deep.equal(tricky.spec);
   });
 
-  it('puts metadata first for any order of the fields', () => {
+  it('puts apiVersion, kind and metadata first, even if metadata is the last field of the object', () => {
     const { metadata, ...rest } = person({ name: 'Ann' });
     expect(encodeObject({ ...rest, metadata }).toString()).to.match(
       /^\{"apiVersion":"people.example.com\/v1","kind":"Person","metadata":\{/,

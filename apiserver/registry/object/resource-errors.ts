@@ -7,7 +7,8 @@ const maxEchoLength = 256;
 
 type Named = Pick<ModelDescriptor, 'group' | 'kind' | 'plural'>;
 
-// These messages have the wording of Kubernetes, which clients and people know.
+// The messages of `notFound`, `alreadyExists`, `conflict` and `invalid` have the wording of Kubernetes, which clients
+// and people know.
 
 /** Returns the name of a resource, such as `persons.people.example.com`; for the core group, only the plural. */
 export function resourceName({ group, plural }: Pick<Named, 'group' | 'plural'>): string {

@@ -23,7 +23,8 @@ export function parseMysqlUrl(url: string): MysqlDatabase {
   const { hostname, port, username, password, pathname, searchParams, hash } = parsed;
   if (hostname === '' || username === '') throw refused('host and user are needed');
   const database = decoded(pathname.slice(1));
-  // The server limits names to 64 characters. `CREATE DATABASE` accepts no name with a slash or a NUL.
+  // The server limits names to 64 characters, and accepts no NUL. A slash is refused, because in a URL it is usually a
+  // mistake.
   if (database === '' || database.length > 64 || /[/\0]/.test(database)) throw refused('not the name of a database');
   if (hash !== '') throw refused('percent-encode # in a user, password or name');
   return {

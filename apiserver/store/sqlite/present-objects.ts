@@ -87,7 +87,7 @@ export class PresentObjects {
   }
 
   /**
-   * Writes a copy of these objects into the database, which the next start reads. Call this in a separate transaction.
+   * Writes a copy of these objects into the database; the next start reads the copy. Call this in a transaction.
    */
   copy(revision: number): void {
     writePresentCopy(this.#database, { revision, secret: this.#secret, tables: this.#tables });

@@ -122,8 +122,9 @@ export class SchemaNormaliser {
     }
   }
 
-  // Returns a reference in the form of components: `#` leads to the root component; `#/$defs/X`, and a bare `X` as
-  // TypeBox writes it, lead to the component X. Any other reference is returned unchanged, and checked later.
+  // Returns a reference in the form of components: `#` leads to the root component; `#/$defs/X`, `#/definitions/X`, and
+  // a bare `X` as TypeBox writes it, lead to the component X. Any other reference is returned unchanged, and checked
+  // later.
   #reference(value: unknown, place: Place): string {
     if (typeof value !== 'string') throw this.#error(place, `$ref must be a string, not ${quoteText(value)}`);
     if (value === '#') return referenceTo(this.#root);

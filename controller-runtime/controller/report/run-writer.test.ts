@@ -58,7 +58,8 @@ describe('the records of runs', () => {
   it('records are written once a second: up to 200 after a pause, then 25 a second; further runs are only counted', async () => {
     expect(offer(500, 'plain')).to.equal(200);
     expect(await recorded()).to.have.length(200);
-    // The first record contains the number of earlier runs that were only counted, so the counter is 0 again.
+    // The first of these records contains the number of the runs that were only counted (300), so the counter is 0
+    // again.
     expect(counter.unrecorded).to.equal(0);
     expect(offer(100, 'plain')).to.equal(25);
     expect(counter.unrecorded).to.equal(75);

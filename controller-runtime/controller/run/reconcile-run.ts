@@ -357,7 +357,10 @@ function hasSameContent(
   return deepEqual(fields, otherFields);
 }
 
-/** True when the run has finished its work: it does not request a requeue. */
+/**
+ * True when the result ends the slot: every result except `requeue: true` without a delay. With a delay (`after` or
+ * `requeueAfter`), the key is reconciled again, but the slot has ended.
+ */
 function endsSlot(result: ReconcileResult): boolean {
   const { kind } = outcomeOfResult(result);
   return kind === 'success' || kind === 'after';

@@ -147,7 +147,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     }
     const { code, findings } = await judged();
     expect(code).to.equal(1);
-    const problem = 'others than its owner have access to this file, which holds a secret (mode 0644)';
+    const problem = 'users other than its owner have access to this file, which holds a secret (mode 0644)';
     expect(of(findings, 'kubeconfig')).to.deep.equal([
       { check: 'kubeconfig', level: 'error', message: `${path('admin.kubeconfig')}: ${problem}: chmod 600 it` },
     ]);

@@ -43,7 +43,8 @@ export interface ServeConfig extends Pick<
   readonly tls?: TlsOptions;
   readonly insecure: boolean;
   /**
-   * The addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. When absent, no proxy is trusted.
+   * The addresses and networks of proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` headers the server trusts.
+   * When absent, no proxy is trusted.
    */
   readonly trustedProxies?: readonly string[];
   /** The addresses of services that webhooks name, by `<namespace>/<name>`. When absent, no service has an address. */

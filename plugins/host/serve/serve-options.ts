@@ -56,7 +56,7 @@ export type ServeOptionName =
   | 'console'
   | 'hints';
 
-/** The options, in the order of the help text. This file imports nothing, so that `--help` loads no other files. */
+/** The options, in the order of the help text. This file imports nothing, so that `--help` loads few files. */
 export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   database: {
     kind: 'text',

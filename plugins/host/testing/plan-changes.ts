@@ -59,7 +59,7 @@ export interface PlannedFailure {
 
 /** The changes that plugins would make. */
 export interface ChangePlan {
-  /** The changes, sorted by group, resource, namespace and name. */
+  /** The changes, in the order of the keys `/registry/<group>/<resource>/[<namespace>/]<name>`. */
   readonly changes: readonly PlannedChange[];
   /** The calls of external services that the plugins tried to make. */
   readonly calls: readonly ExternalCall[];

@@ -11,7 +11,7 @@ export function secretFileProblem(path: string): string | undefined {
   const forbidden = uid === 0 ? 0o037 : 0o077;
   if ((mode & forbidden) === 0) return undefined;
   const octal = (mode & 0o777).toString(8).padStart(4, '0');
-  return `others than its owner have access to this file, which holds a secret (mode ${octal}): chmod 600 it`;
+  return `users other than its owner have access to this file, which holds a secret (mode ${octal}): chmod 600 it`;
 }
 
 /** Matches the URLs `scheme://user:password@…` and `…?password=…`. */
