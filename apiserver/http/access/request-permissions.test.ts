@@ -119,6 +119,18 @@ describe('the permissions of open requests', () => {
     expect(ends).to.deep.equal([]);
   });
 
+  it('do not keep a request whose client has disconnected already', async () => {
+    const rights = new Rights('ada list');
+    const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock });
+    const context = contextOf(ada);
+    permissions.require(context, list);
+    Object.assign(context.res, { closed: true });
+    const ends = open(permissions, context);
+    rights.withdraw('ada list');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ends).to.deep.equal([]);
+  });
+
   it('end a request at most two seconds after its credential has expired', async () => {
     const [rights, ownClock] = [new Rights('ada list'), new FakeClock()];
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock: ownClock });

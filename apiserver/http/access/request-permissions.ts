@@ -111,6 +111,8 @@ export class RequestPermissions {
     const isValid = credentialCheck(this.#parts.authenticator, context);
     const problem = isValid() === false ? unauthorized() : this.#problemOf(grants);
     if (problem !== undefined) throw problem;
+    // A closed response has already emitted `close`, so the request would never be forgotten.
+    if (context.res.closed) return;
     const request: OpenRequest = { grants, isValid, end };
     this.#open.add(request);
     context.res.once('close', () => this.#forget(request));

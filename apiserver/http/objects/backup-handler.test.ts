@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { silentLogger } from '@homeostat/controller-runtime/api';
+import { ApiError, silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import type { Context } from 'koa';
@@ -19,17 +19,19 @@ function newContext(): Context {
 describe('BackupHandler', () => {
   let folder: string;
   let failure: Error | undefined;
+  let keepOpen: () => void;
   let handler: BackupHandler;
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'homeostat-backups-'));
     failure = undefined;
+    keepOpen = () => undefined;
     const backUp = async (): Promise<string> => {
       if (failure !== undefined) throw failure;
       await writeFile(join(folder, 'copy'), 'a copy', { flag: 'wx' });
       return join(folder, 'copy');
     };
-    const parts = { stored: { backUp }, logger: silentLogger, permissions: { keepOpen: () => undefined } };
+    const parts = { stored: { backUp }, logger: silentLogger, permissions: { keepOpen: () => keepOpen() } };
     handler = new BackupHandler(parts as unknown as BackupHandlerParts);
   });
 
@@ -50,6 +52,23 @@ describe('BackupHandler', () => {
     (first.body as NodeJS.ReadableStream).resume();
     await eventually(async () => (await readdir(folder)).length === 0);
     await eventually(async () => (await refusal()) === undefined);
+  });
+
+  it('deletes the copy of a client that disconnected while the copy was made, and sends the next backup', async () => {
+    const left = newContext();
+    left.res.destroy();
+    await handler.handle(left);
+    await eventually(async () => (await readdir(folder)).length === 0);
+    await eventually(async () => (await refusal()) === undefined);
+  });
+
+  it('sends the next backup after it refused one whose permission is withdrawn', async () => {
+    keepOpen = () => {
+      throw new ApiError('Forbidden', 'withdrawn');
+    };
+    expect(await refusal()).to.include({ reason: 'Forbidden' });
+    keepOpen = () => undefined;
+    expect(await refusal()).to.equal(undefined);
   });
 
   it('refuses a backup while another worker sends one', async () => {

@@ -36,16 +36,18 @@ export class BackupHandler {
    * cannot be made.
    */
   async handle(context: Context): Promise<void> {
-    const { permissions } = this.#parts;
-    const { path, size } = await this.#copy();
     const { res: response } = context;
+    this.#parts.permissions.keepOpen(context, () => response.destroy());
+    const { path, size } = await this.#copy();
     this.#response = response;
-    permissions.keepOpen(context, () => response.destroy());
+    const copy = this.#streamOf(path);
+    // The client may have disconnected, or may have lost its permission, while the copy was made.
+    if (response.destroyed) copy.destroy();
     context.status = 200;
     context.set('Content-Type', mediaType);
     context.set('Cache-Control', 'no-store');
     context.length = size;
-    context.body = this.#streamOf(path);
+    context.body = copy;
   }
 
   /** Cuts off the backup that is being sent, if there is one. */

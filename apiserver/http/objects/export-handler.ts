@@ -49,8 +49,8 @@ export class ExportHandler {
     }
     const { res: response } = context;
     this.#response = response;
-    const lines = await this.#begin(decrypt);
     this.#parts.permissions.keepOpen(context, () => response.destroy());
+    const lines = await this.#begin(decrypt);
     const body = Readable.from(this.#send(lines, response));
     context.status = 200;
     context.set('Content-Type', exportMediaType);
