@@ -18,9 +18,9 @@ const run = promisify(execFile);
  * chance. Each worker of mocha has its own ports, so that it does not use a port that a member of another worker has
  * just released.
  */
-const portsOfWorker = 340;
+const portsOfWorker = 200;
 const ports = {
-  first: 31_000 + (Number(process.env['MOCHA_WORKER_ID'] ?? 4) % 5) * portsOfWorker,
+  first: 31_000 + (Number(process.env['MOCHA_WORKER_ID'] ?? 7) % 8) * portsOfWorker,
   count: portsOfWorker,
 };
 
