@@ -136,6 +136,10 @@ const truths: Readonly<Record<string, readonly string[]>> = {
     '[1, 3].min() == 1 && [1, 3].max() == 3 && ["a", "b"].max() == "b"',
     '[1, 2, 2, 3].indexOf(2) == 1 && [1, 2, 2, 3].lastIndexOf(2) == 2 && [1].indexOf(9) == -1',
     '[1, 2, 3].slice(1, 3) == [2, 3] && [1, 1, 2].distinct() == [1, 2] && [3, 1].sort() == [1, 3]',
+    '[ip("1.1.1.1"), ip("2.2.2.2"), ip("1.1.1.1")].distinct().size() == 2 && [url("/a"), url("/b")].distinct().size() == 2',
+    '[dyn(1), dyn(1.0), dyn(1u), dyn(1.5)].distinct().size() == 2 && [int, string].distinct().size() == 2',
+    '[optional.of(1), optional.of(2), optional.none()].distinct().size() == 3',
+    '[semver("1.0.0"), semver("1.0.1")].distinct().size() == 2 && [quantity("1k"), quantity("1000")].distinct().size() == 1',
     '[[1], [2, 3]].flatten() == [1, 2, 3] && [1, 2].reverse() == [2, 1] && lists.range(3) == [0, 1, 2]',
     '[1, 2].first().value() == 1 && [1, 2].last().value() == 2 && !numbers.slice(0, 0).first().hasValue()',
     'size([]) == 0 && [1].size() == 1',
@@ -237,6 +241,8 @@ const truths: Readonly<Record<string, readonly string[]>> = {
     'quantity("1e3") == quantity("1k") && quantity("1.5") == quantity("1500m")',
   ],
   'addresses and blocks': [
+    'isIP("64:ff9b::192.0.2.1") && ip("64:ff9b::192.0.2.1") == ip("64:ff9b::c000:201") && isIP("::1.2.3.4")',
+    '!isIP("1.2.3.4::") && !isIP("::1.2.3") && !isIP("1:2:3:4:5:6:7:1.2.3.4") && !isIP("::1.2.3.256")',
     'isIP("127.0.0.1") && isIP("::1") && !isIP("127.0.0.256") && !isIP("01.2.3.4") && !isIP("::ffff:1.2.3.4")',
     'ip("127.0.0.1").family() == 4 && ip("::1").family() == 6 && ip("127.0.0.1").isLoopback()',
     'ip.isCanonical("2001:db8::abcd") && !ip.isCanonical("2001:DB8::ABCD") && !ip.isCanonical("2001:db8:0::1")',
@@ -345,6 +351,12 @@ const mistakes: readonly (readonly [source: string, problem: string])[] = [
   ['"%y".format([x])', 'ERROR: <input>:1:12: could not parse formatting clause: unrecognized formatting clause "y"'],
   ['text.matches("(")', 'ERROR: <input>:1:14: invalid matches argument'],
   ['duration("1y") > duration("1s")', 'ERROR: <input>:1:10: invalid duration argument'],
+  ...['2020-01-01T24:00:00Z', '2020-01-01t00:00:00Z', '2020-01-01T00:00:00z', '2020-01-01T00:00:60Z'].map(
+    (text): readonly [string, string] => [
+      `timestamp("${text}") == timestamp("2020-01-02T00:00:00Z")`,
+      'ERROR: <input>:1:11: invalid timestamp argument',
+    ],
+  ),
   ['timestamp("now") == timestamp("2020-01-01T00:00:00Z")', 'ERROR: <input>:1:11: invalid timestamp argument'],
   ['x >', "ERROR: <input>:1:4: Syntax error: mismatched input '<EOF>'"],
   ['x > 1 2', "ERROR: <input>:1:7: Syntax error: mismatched input '2'"],

@@ -7,7 +7,6 @@ import {
 import { overload } from '../types/declare-function.ts';
 import type { Overload } from '../types/cel-function.ts';
 import { ArrayList, CelObject, CelOptional } from '../values/cel-value.ts';
-import type { CelValue } from '../values/cel-value.ts';
 import type { Comparable } from '../values/equals.ts';
 import { formats as schemaFormats } from '../../schema/judge/formats.ts';
 import { objectAt, textAt } from './arguments.ts';
@@ -26,8 +25,8 @@ class CelFormat extends CelObject implements Comparable {
     this.check = check;
   }
 
-  equalsCel(other: CelValue): boolean {
-    return other instanceof CelFormat && other.name === this.name;
+  get identity(): string {
+    return this.name;
   }
 }
 

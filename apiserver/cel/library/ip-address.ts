@@ -18,7 +18,7 @@ function parseIpv4(text: string): IpBytes | undefined {
 }
 
 function parseIpv6(text: string): IpBytes | undefined {
-  const halves = text.split('::');
+  const halves = withHexEnding(text).split('::');
   if (halves.length > 2) return undefined;
   const [head = [], tail = []] = halves.map((half) => (half === '' ? [] : half.split(':')));
   const groups = [...head, ...tail];
@@ -33,6 +33,15 @@ function parseIpv6(text: string): IpBytes | undefined {
   // ::ffff:0:0/96 is IPv4.
   const isMapped = bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255;
   return isMapped ? undefined : Uint8Array.from(bytes);
+}
+
+/** Returns an IPv6 address with its last 32 bits as two groups, if they are in the form of an IPv4 address. */
+function withHexEnding(text: string): string {
+  const start = text.lastIndexOf(':') + 1;
+  const ending = parseIpv4(text.slice(start));
+  if (ending === undefined) return text;
+  const [a = 0, b = 0, c = 0, d = 0] = ending;
+  return `${text.slice(0, start)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
 }
 
 /**

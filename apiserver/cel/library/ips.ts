@@ -18,8 +18,8 @@ class CelIp extends CelObject implements Comparable {
     this.bytes = bytes;
   }
 
-  equalsCel(other: CelValue): boolean {
-    return other instanceof CelIp && formatIp(other.bytes) === formatIp(this.bytes);
+  get identity(): string {
+    return formatIp(this.bytes);
   }
 }
 
@@ -38,8 +38,8 @@ class CelCidr extends CelObject implements Comparable {
     return `${formatIp(this.bytes)}/${this.bits}`;
   }
 
-  equalsCel(other: CelValue): boolean {
-    return other instanceof CelCidr && other.text === this.text;
+  get identity(): string {
+    return this.text;
   }
 }
 

@@ -18,8 +18,8 @@ class CelQuantity extends CelObject implements Comparable {
     this.nanos = nanos;
   }
 
-  equalsCel(other: CelValue): boolean {
-    return other instanceof CelQuantity && other.nanos === this.nanos;
+  get identity(): string {
+    return String(this.nanos);
   }
 }
 

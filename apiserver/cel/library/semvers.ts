@@ -19,8 +19,8 @@ class CelSemver extends CelObject implements Comparable {
     this.preRelease = preRelease;
   }
 
-  equalsCel(other: CelValue): boolean {
-    return other instanceof CelSemver && compare(this, other) === 0;
+  get identity(): string {
+    return `${this.numbers.join('.')}-${this.preRelease.join('.')}`;
   }
 }
 
@@ -46,8 +46,8 @@ export function semverOverloads(): readonly Overload[] {
   return [
     overload(`semver(string) ${type}`, (args, meter) => read(meter, textAt(args, 0))),
     overload(`semver(string, bool) ${type}`, (args, meter) => read(meter, normalised(args))),
-    overload('isSemver(string) bool', (args) => parse(textAt(args, 0)) !== undefined),
-    overload('isSemver(string, bool) bool', (args) => parse(normalised(args)) !== undefined),
+    overload('isSemver(string) bool', (args, meter) => parse(meter, textAt(args, 0)) !== undefined),
+    overload('isSemver(string, bool) bool', (args, meter) => parse(meter, normalised(args)) !== undefined),
     ...['major', 'minor', 'patch'].map((name, index) =>
       overload(`${type}::${name}() int`, (args) => at(args, 0).numbers[index] ?? 0n),
     ),
@@ -58,13 +58,13 @@ export function semverOverloads(): readonly Overload[] {
 }
 
 function read(meter: CostMeter, text: string): CelSemver {
-  meter.add(parseCost);
-  const version = parse(text);
+  const version = parse(meter, text);
   if (version === undefined) throw new CelError('Invalid Semantic Version');
   return version;
 }
 
-function parse(text: string): CelSemver | undefined {
+function parse(meter: CostMeter, text: string): CelSemver | undefined {
+  meter.add(parseCost);
   const match = text.length > maxLength ? null : form.exec(text);
   if (match === null) return undefined;
   const [, major = '0', minor = '0', patch = '0', preRelease] = match;

@@ -19,7 +19,7 @@ const units: ReadonlyMap<string, bigint> = new Map([
 
 const durationForm = /^[+-]?(?:0|(?:(?:\d{1,19}(?:\.\d{0,19})?|\.\d{1,19})(?:ns|us|µs|μs|ms|s|m|h)){1,16})$/;
 const durationPart = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g;
-const momentForm = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/i;
+const momentForm = /^(\d{4}-\d\d-\d\d)T((?!24)\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
 
 /**
  * Returns the nanoseconds of a duration such as `1h30m`; undefined when the text is not a duration, or the nanoseconds
@@ -48,7 +48,7 @@ export function parseTimestamp(text: string): bigint | undefined {
   const day = Date.parse(`${date}T00:00:00Z`);
   // Date.parse also accepts the 31st of a month with 30 days, and returns a day of the next month.
   if (Number.isNaN(day) || new Date(day).toISOString().slice(0, 10) !== date) return undefined;
-  const ms = Date.parse(`${date}T${time}${zone.toUpperCase()}`);
+  const ms = Date.parse(`${date}T${time}${zone}`);
   if (Number.isNaN(ms)) return undefined;
   const nanos = BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, '0') || '0');
   return nanos < firstMoment || nanos > lastMoment ? undefined : nanos;

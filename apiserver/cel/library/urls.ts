@@ -22,8 +22,8 @@ class CelUrl extends CelObject implements Comparable {
     this.parts = parts;
   }
 
-  equalsCel(other: CelValue): boolean {
-    return other instanceof CelUrl && JSON.stringify(other.parts) === JSON.stringify(this.parts);
+  get identity(): string {
+    return JSON.stringify(this.parts);
   }
 }
 
@@ -46,7 +46,10 @@ export function urlOverloads(): readonly Overload[] {
         );
       return new CelUrl(parts);
     }),
-    overload('isURL(string) bool', (args) => parseUrl(textAt(args, 0)) !== undefined),
+    overload('isURL(string) bool', (args, meter) => {
+      meter.add(parseCost);
+      return parseUrl(textAt(args, 0)) !== undefined;
+    }),
     overload('kubernetes.URL::getScheme() string', (args) => partsAt(args).scheme),
     overload('kubernetes.URL::getHost() string', (args) => partsAt(args).host),
     overload('kubernetes.URL::getHostname() string', (args) => splitHost(partsAt(args).host)[0]),

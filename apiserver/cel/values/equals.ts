@@ -11,9 +11,9 @@ import {
 import type { CelObject, CelValue } from './cel-value.ts';
 import type { CostMeter } from './cost-meter.ts';
 
-/** An opaque value of a library, with its own comparison for equality. */
+/** An opaque value of a library. Two of them are equal when they have the same type and the same identity. */
 export interface Comparable {
-  equalsCel(other: CelValue): boolean;
+  readonly identity: string;
 }
 
 /** True when two values are equal. Numbers of different types are equal when they are the same number. */
@@ -46,11 +46,12 @@ function equalObjects(first: CelObject, second: CelObject, meter: CostMeter): bo
   if (first instanceof CelDuration) return second instanceof CelDuration && first.nanos === second.nanos;
   if (first instanceof CelTypeValue) return second instanceof CelTypeValue && first.name === second.name;
   if (first instanceof CelOptional) return second instanceof CelOptional && equalOptionals(first, second, meter);
-  return isComparable(first) && first.equalsCel(second);
+  if (first.typeName !== second.typeName) return false;
+  return isComparable(first) && isComparable(second) && first.identity === second.identity;
 }
 
 function isComparable(value: CelObject): value is CelObject & Comparable {
-  return 'equalsCel' in value;
+  return 'identity' in value;
 }
 
 function equalOptionals(first: CelOptional, second: CelOptional, meter: CostMeter): boolean {
@@ -111,13 +112,17 @@ export function itemIdentity(item: CelValue, identity: CelList['identity'], mete
 
 function textOf(value: CelValue, meter: CostMeter): string {
   meter.add(1);
-  if (typeof value === 'bigint' || value instanceof CelUint) return `n${String(numberOf(value))}`;
+  const number = numberOf(value);
+  // `1` and `1.0` are equal.
+  if (number !== undefined) return `n${Number.isInteger(number) ? BigInt(number) : number}`;
   if (typeof value !== 'object' || value === null) return `${typeof value} ${String(value)}`;
   if (value instanceof CelTimestamp || value instanceof CelDuration) return `${value.typeName} ${value.nanos}`;
   if (value instanceof CelBytes) return `bytes ${Buffer.from(value.value).toString('base64')}`;
   if (value instanceof CelList)
     return JSON.stringify(Array.from({ length: value.length }, (_, index) => textOf(value.at(index), meter)));
-  if (!(value instanceof CelMap)) return value.typeName;
+  if (value instanceof CelTypeValue) return `type ${value.name}`;
+  if (value instanceof CelOptional) return `optional ${value.value === undefined ? '' : textOf(value.value, meter)}`;
+  if (!(value instanceof CelMap)) return `${value.typeName} ${isComparable(value) ? value.identity : ''}`;
   const entries = value.keys().map((key) => [textOf(key, meter), textOf(value.get(key) ?? null, meter)]);
   return JSON.stringify(entries.sort(([a = ''], [b = '']) => (a < b ? -1 : 1)));
 }
