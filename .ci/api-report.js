@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '..');
 const reportFolder = `${root}/docs/api`;
 const freshFolder = `${root}/docs/api/dist`;
 
-/** The entries: the name of the report, the folder of the package, and the file in the package's dist. */
+/** The public entries: the name of the report, the folder of the package, and the file in the package's dist. */
 const entries = [
   ['homeostat', 'plugins/host', 'index'],
   ['homeostat-testing', 'plugins/host', 'testing/index'],

@@ -15,7 +15,7 @@ const isCode = (path) => isSource(path) || /\.[cm]?jsx?$/.test(path);
 /** Folders without rows in the table: folders of scripts, and the examples, each of which is independent. */
 const withoutRows = /^(?:\.ci|examples|site)\//;
 
-/** Returns whether a file is for tests. Such a file may import any folder of its package. */
+/** Returns whether a file is for tests. The table does not limit the imports of such a file. */
 export function isTestFile(path) {
   return /\.(test|contract|fixture|test-support)\.tsx?$/.test(path);
 }
@@ -39,8 +39,9 @@ function opens(entry, target) {
 }
 
 /**
- * Returns the name that an import has in the table: a folder of the same package, `node:`, or the name of a package or
- * of its entry.
+ * Returns the name that an import has in the table: a folder of the same package, `node:`, the name of an npm package,
+ * or the full name of an entry of ours, such as `homeostat/testing`. Returns undefined for a relative path into another
+ * package.
  */
 function targetOf(path, source, home) {
   if (source.startsWith('.')) {
@@ -90,9 +91,9 @@ export function closedDoor(path, source) {
 const outermost = (folder) => folder.split('/', 1)[0];
 
 /**
- * Returns the chain of imports that leads from the target back to the folder that imports it; undefined when there is
- * no such cycle. If the two folders are in different top-level folders, the chain consists of top-level folders, whose
- * imports must not form a cycle either.
+ * Returns the cycle of imports from a folder to the target, which the folder imports, and back to the folder; undefined
+ * when there is no cycle. If the two folders are in different top-level folders, the cycle consists of top-level
+ * folders, whose imports must not form a cycle either.
  */
 function wayBack(rows, target, folder) {
   const level = outermost(target) === outermost(folder) ? (name) => name : outermost;
@@ -137,8 +138,8 @@ function isFolder(rows, entry) {
 }
 
 /**
- * Returns the problems of the table: folders with too many files, rows of folders that do not exist, and allowed imports
- * that no file of the folder uses.
+ * Returns the problems of the table: folders with too many files, rows of folders that do not exist, and allowed
+ * imports that no file of the folder uses.
  */
 export function tableProblems(root) {
   const rowsProblems = Object.entries(packages).flatMap(([home, rows]) =>
@@ -150,7 +151,7 @@ export function tableProblems(root) {
 /** Folders that are not searched, because their content is installed or built, or belongs to Git. */
 const notSource = new Set(['node_modules', 'dist', '.git', '.vitepress']);
 
-/** Returns a message for each folder with too many files: `folder`, or a folder in it, even if it has no row. */
+/** Returns a message for each folder with too many files: checks `folder` and all folders below, even without rows. */
 function crowded(root, folder) {
   const entries = readdirSync(resolve(root, folder), { withFileTypes: true });
   const count = entries.filter((entry) => entry.isFile() && isCode(entry.name) && !isTestFile(entry.name)).length;

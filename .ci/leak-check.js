@@ -1,8 +1,8 @@
 // Root hooks of every test run: a timer, socket, server, worker or child process that outlives its tests fails the run.
 // A promise that is rejected while no handler is attached fails the run, too, even if one is attached later (Node's
 // PromiseRejectionHandledWarning). The check runs after each top-level describe, so that the failure names the suite
-// with the leak. With TRACE_LEAKS=1 the failure also shows where each leak was created. This halves the speed of a run,
-// so it is not the default.
+// with the leak. With TRACE_LEAKS=1 the failure also shows where each leak was created. TRACE_LEAKS halves the speed of
+// a run, so it is not the default.
 import { createHook } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,8 +12,8 @@ import { timeFactor } from './tiers.js';
 addSkipBecause();
 
 /**
- * How long the check waits until all resources are closed. Sockets need a few turns of the event loop; workers need
- * some milliseconds.
+ * The longest time that the check waits for resources to be closed. Sockets need a few turns of the event loop; workers
+ * need some milliseconds.
  */
 const graceMs = 2_000 * timeFactor;
 const pollMs = 10;
@@ -95,8 +95,8 @@ function takeRejections() {
 let before = new Map();
 
 /**
- * Waits until no more resources are open than at the previous check. Throws when the wait is over and more are open, or
- * when a promise was rejected without a handler. Each leak is reported once.
+ * Waits until, of each type, at most as many resources are open as at the previous check. Throws when more are still
+ * open at the end of the wait, or when a promise was rejected without a handler. Each leak is reported once.
  */
 async function expectNothingLeft() {
   await mochaTimer();
@@ -118,7 +118,7 @@ export const mochaHooks = {
     // A worker of mocha removes all listeners of this event after each file.
     process.off('unhandledRejection', onRejection).on('unhandledRejection', onRejection);
     await mochaTimer();
-    // Node opens both streams when they are first used. That would look like a leak of the suite that prints first.
+    // Node opens stdout and stderr at their first use. That would look like a leak of the suite that prints first.
     process.stdout.ref?.();
     process.stderr.ref?.();
     before = census();

@@ -72,7 +72,7 @@ const doors = {
     return {
       Program: (node) => report(node, missingRow(file)),
       ...onImports((node, source) => report(node, closedDoor(file, source))),
-      // `new URL('./worker.js', import.meta.url)` names the file of a worker thread, which is an import as well.
+      // `new URL('./worker.js', import.meta.url)` names the file of a worker thread, so it counts as an import.
       NewExpression(node) {
         const [source, base] = node.arguments;
         const isBesideModule = node.callee.name === 'URL' && base?.object?.type === 'MetaProperty';

@@ -1,6 +1,6 @@
 // Reports the test files that did not end. When a process of a parallel run ends in the middle of a file, for example
-// by a signal, mocha does not report the file. So each process writes the name of its file into a folder of the run,
-// and deletes it after the file. The names that are left are printed at the end of the run.
+// by a signal, mocha does not report the file. So each process writes the name of its test file into a folder of the
+// run, and deletes the name when the test file has ended. The names that are left are printed at the end of the run.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

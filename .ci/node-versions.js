@@ -1,15 +1,15 @@
-// `node .ci/node-versions.js` runs the tests on each major version of Node that the packages support; `npm test` runs
-// them on the node of the PATH. All suites run on the newest LTS. The other versions run a part: the contract of the
-// SQLite store with and without workers (on node:sqlite from Node 22.13 on), requests to a server, and the limit of its
-// memory. The script needs the build, and the npm registry, whose packages `node-<platform>-<architecture>` contain the
-// programs of Node. The first version that fails, or cannot be downloaded, ends and fails the run. The output of the
-// failed tests is printed.
+// `node .ci/node-versions.js` runs the tests on each even major version of Node that the packages support; `npm test`
+// runs them on the node of the PATH. All suites run on the newest LTS. The other versions run a part: the contract of
+// the SQLite store with and without workers (on node:sqlite from Node 22.13 on), requests to a server, and the limit of
+// its memory. The script needs the build, and the npm registry, whose packages `node-<platform>-<architecture>` contain
+// the programs of Node. The first version that fails, or cannot be downloaded, ends and fails the run. The output of
+// the failed tests is printed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 
-/** The oldest version that package.json allows, and the newest of each later major version. */
+/** The oldest version that package.json allows, and the newest of each later even major version. */
 const versions = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
 /**
  * All suites run on this version. `npm test` runs them on the node of the PATH, which in CI has the oldest major
@@ -52,7 +52,7 @@ function download(version) {
   }
 }
 
-/** The arguments of mocha that run a part of the suites, without the options and hooks of a whole run. */
+/** The arguments of mocha that run a part of the suites, without `.mocharc.js`, and with only two of its hook files. */
 const partOfSuites = [
   '--no-config',
   '--exit',

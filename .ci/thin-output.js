@@ -37,7 +37,10 @@ function encodeNumber(number) {
   return text;
 }
 
-/** Returns, for each compiled line, the source and the line of its first token; undefined for lines that the compiler added. */
+/**
+ * Returns, for each compiled line, the source of the line's first token and the token's line in this source; undefined
+ * for lines that the compiler added.
+ */
 function sourceLines(mappings) {
   let source = 0;
   let sourceLine = 0;
@@ -67,8 +70,8 @@ function formatMappings(lines) {
 }
 
 /**
- * Returns the lines that consist of comments. The parser finds them, because a template literal may have lines that
- * only look like comments.
+ * Returns the indexes of the lines that consist of comments, except `sourceMappingURL`. The parser finds them, because
+ * a template literal may have lines that only look like comments.
  */
 function commentLines(path, code) {
   const { comments, errors } = parseSync(path, code);

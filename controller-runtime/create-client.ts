@@ -59,12 +59,13 @@ export interface HttpClientOptions {
 }
 
 /**
- * Makes a client of the server at `url` (`https://host:port`; it may have a path, which precedes `/apis`). Without a
- * URL, it is a client of the server that {@link findServer} returns, with the credential found there. The client opens
- * no connection before it is used, and need not be closed: watches and informers end with their signals. No write is
- * sent twice, with two exceptions: after a 429 or a 503 with Retry-After, any request is repeated, at most 10 times and
- * each time after at most 60 s; and `ensure` repeats its writes as its documentation describes. Throws TypeError for an
- * invalid URL, or when `ca`, `cert` or `key` cannot be used; RangeError when a time is not above 0.
+ * Makes a client of the server at `url` (`https://host:port`; the URL may have a path, which precedes `/apis`). Without
+ * a URL, makes a client of the server that {@link findServer} returns, with the credential found there. The client
+ * opens no connection before it is used, and need not be closed: watches and informers end with their signals. No write
+ * is sent twice, with two exceptions: after a 429 or a 503 with a Retry-After of at most 60 s, any request is repeated,
+ * at most 10 times; and `ensure` repeats its writes as its documentation describes. Throws TypeError for an invalid
+ * URL, or when `ca`, `cert` or `key` cannot be used; RangeError when a time is not above 0; without a URL, also the
+ * errors of {@link findServer}.
  */
 export function createClient(url?: string, options?: HttpClientOptions): Client {
   if (url !== undefined) return clientOf(url, options ?? {});

@@ -265,7 +265,7 @@ describe('managedFields of other writes', () => {
     ]);
   });
 
-  it('can be edited by an update or a JSON patch, and cleared by a list of one empty entry', async () => {
+  it('can be edited by a JSON patch, stay when an update has none, and are cleared by a list of one empty entry', async () => {
     await server.post(`${persons}?fieldManager=a`, person('bob'));
     const fieldsV1 = { 'f:spec': { 'f:name': {} } };
     const entry = { manager: 'x', operation: 'Apply', apiVersion: 'people.example.com/v1alpha1', fieldsV1 };

@@ -86,7 +86,7 @@ describe('bodies of requests in progress', () => {
   }
 
   for (const path of [persons, endpoint])
-    it(`share a memory limit by their Content-Length: beyond it, requests get 503 with Retry-After (${path})`, async () => {
+    it(`count with their Content-Length toward a shared memory limit; beyond it, large bodies get 503 with Retry-After (${path})`, async () => {
       for (let index = 0; index < tooMany; index += 1) open(path, `Content-Length: ${3 * MiB}`);
       await eventually(async () => (await inFlight()) === tooMany - 1);
       await expectFull();

@@ -83,8 +83,8 @@ describe('The book', () => {
 });
 
 /**
- * Returns true when a page is in the table of contents: the README.md of its folder lists it, and docs/README.md lists
- * the README.md of each folder.
+ * Returns true when a page is in a table of contents: the README.md of its folder lists it. The README.md of a folder
+ * is listed by the README.md one folder above.
  */
 function isListed(path: string): boolean {
   const folder = basename(path) === 'README.md' ? dirname(dirname(path)) : dirname(path);

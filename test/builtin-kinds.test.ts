@@ -145,7 +145,7 @@ describe('the built-in kinds', () => {
     ]);
   });
 
-  it('allow one holder of a Lease: a later candidate gets 409, as the leader election of clients expects [compat leases]', async () => {
+  it('allow one holder of a Lease: a create of an existing Lease and an update with an old resourceVersion get 409, as the leader election of clients expects [compat leases]', async () => {
     const renewTime = '2026-01-01T00:00:00.000000Z';
     const lease = (holder: string, metadata: object): object => ({
       apiVersion: 'coordination.k8s.io/v1',

@@ -96,7 +96,7 @@ describe('client certificates', () => {
     expect((await ask({})).status).to.equal(401);
   });
 
-  it('are ignored when they cannot be verified: the request gets 401, unless it has a valid token', async () => {
+  it('are ignored when they cannot be verified or name no valid user: the request gets 401, unless it has a valid token', async () => {
     const other = join(folder, 'other');
     await (await startApiServer({ database: 'memory:', port: 0, tls: { directory: other } })).stop();
     const expired = (): Promise<Pair> => {

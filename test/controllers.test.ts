@@ -42,7 +42,7 @@ const Lease = defineModel({
   schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 });
 
-/** Returns a logger that adds each line to `lines` as `<level> <message>: <error>`. */
+/** Returns a logger that adds each warning and each error to `lines` as `<level> <message>: <error>`. */
 function recordingLogger(lines: string[]): Logger {
   const at = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) =>
     void lines.push(`${level} ${message}: ${fields['err'] instanceof Error ? String(fields['err']) : ''}`);

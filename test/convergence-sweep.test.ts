@@ -13,8 +13,8 @@ const failureOf = async (options: ConvergenceOptions): Promise<ConvergenceError>
 };
 
 /**
- * The scenario of docs/testing.md: it waits once for the controllers, and then changes an object again before they can
- * react.
+ * The scenario of docs/testing.md: it waits once for the controllers. Then it changes one object twice and deletes
+ * another one, before the controllers can react.
  */
 const comeAndGo = async ({ client, settle }: ScenarioContext): Promise<void> => {
   const rename = (name: string) => client.patch(Guest, 'ada', { type: 'merge', patch: { spec: { name } } });
@@ -265,7 +265,7 @@ describe('checkConvergence, for requests outside of runs', () => {
 });
 
 describe('checkConvergence, for state that runs share outside of the API', () => {
-  /** State outside of the API: the numbers of guests, in the order of their first arrival. */
+  /** State outside of the API: the number of each guest by uid. The guest that is reconciled first has the number 1. */
   const numbers = new Map<string, number>();
   const registering = controller(Guest, {
     concurrency: 1,
@@ -322,7 +322,7 @@ describe('the report of checkConvergence', () => {
   });
 
   it('names only the faults that are needed for the failure, each in its simplest form [slow]', async () => {
-    // Each of these seeds gives two or three faults, with late failures and stale caches.
+    // Each of these seeds gives two or three faults, among them failures after a delay and stale caches.
     for (const seed of [5, 34, 37]) {
       const { faults } = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: [seed] });
       expect(faults, `seed ${seed}`).to.have.length(1);

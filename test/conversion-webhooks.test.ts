@@ -145,7 +145,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     ['ends the connection', (_request, response) => void response.destroy(), /: EOF$/],
   ];
   for (const [what, answer, message] of useless) {
-    it(`when a webhook ${what}, only reads and writes in the other version fail [spec operators-conversion-failures]`, async () => {
+    it(`when a webhook ${what}, requests fail only in the version that is not stored [spec operators-conversion-failures]`, async () => {
       await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
       hooks.on('/convert', typeof answer === 'function' ? (answer as Webhook) : () => answer);
       expectRefusal(await server.get(`${betaWidgets}/a`), { reason: 'InternalError', message });
@@ -157,7 +157,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     });
   }
 
-  it('writes succeed while the webhook fails, even if a manager has applied fields in the other version [spec operators-conversion-failures]', async () => {
+  it('writes in the storage version succeed while the webhook fails, even if a manager has applied fields in the other version [spec operators-conversion-failures]', async () => {
     const options = { type: 'application/apply-patch+yaml' };
     await server.patch(`${betaWidgets}/a?fieldManager=ann`, newBetaWidget('a', 'Ann Lee'), options);
     hooks.on('/convert', (_request, response) => void response.destroy());
@@ -208,7 +208,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
       const changed = await server.patch(widgetDefinitionPath, { spec: { conversion: { webhook: { clientConfig } } } });
       expect(changed.status, changed.text).to.equal(200);
       // The change of the definition takes effect soon after its write. An object that was converted before is not
-      // converted again.
+      // converted again, so each attempt changes the object.
       await eventually(async () => {
         last += 1;
         await server.patch(`${widgets}/a`, { spec: { last: `L${last}` } });
@@ -223,8 +223,8 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     hooks.on('/other', convertWidgets);
     await server.patch(widgetDefinitionPath, { spec: definition('v1', '/other').spec });
     let last = 0;
-    // The change of the definition takes effect soon after its write. Only objects that were not converted yet are sent
-    // to the webhook.
+    // The change of the definition takes effect soon after its write. An object that was converted before is not sent
+    // to the webhook again, so each attempt changes the object.
     await eventually(async () => {
       last += 1;
       await server.patch(`${widgets}/a`, { spec: { last: `L${last}` } });
@@ -245,7 +245,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect([read.status, read.body.spec]).to.deep.equal([200, { first: 'Ann', last: 'Lee' }]);
   });
 
-  it('objects in a former storage version are not converted again when their encryption key changes [slow]', async () => {
+  it('objects in a former storage version have the same content in both versions after a change of their encryption key [slow]', async () => {
     const start = async (...keys: readonly string[]): Promise<TestServer> => {
       const path = join(folder, `${keys.join('-')}.yaml`);
       const encryptionConfig = await writeEncryptionConfig(path, keys, ['widgets.shop.example.com']);

@@ -1,5 +1,5 @@
-// `npm run crds -- <folder>`: creates the CustomResourceDefinitions in a folder on a server, and prints a line for
-// each.
+// `npm run crds -- <folder>`: starts a server, creates the CustomResourceDefinitions of the folder on the server, and
+// prints a line for each definition.
 import { HostileProcess } from './hostile/hostile-process.ts';
 import { isDefinition, lineOf, reportDefinitions } from './definitions/definition-folder.ts';
 import { readDocuments } from './definitions/read-documents.ts';

@@ -91,7 +91,7 @@ describe('/debug/controllers', () => {
     await eventually(async () => !('problem' in (await get('/debug/controllers/plugin-1/person')).body));
   });
 
-  it('shows the state, attempts, time, last error and reasons of each key', async () => {
+  it('shows the state, attempts, next time, last error and reasons of each key', async () => {
     const clock = new FakeClock();
     server = await startTestServer({ clock, models: [Person], controllers: [persons], logger: silentLogger });
     for (const name of ['fails', 'gives-up', 'waits', 'runs']) {

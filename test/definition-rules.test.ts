@@ -14,7 +14,7 @@ interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** Returns a definition of Widget with rules about its spec. `fields` are further properties of the spec. */
+/** Returns a definition of Widget with these rules for the spec. `fields` are further properties of the spec. */
 function withRules(rules: readonly object[], fields: Schema = {}): object {
   const spec = {
     type: 'object',

@@ -145,7 +145,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
         'the patterns of a definition unfold into at most 100000 states',
       ],
       [
-        'parentheses 3,000 deep',
+        'parentheses 1,600 deep',
         pattern(`${'('.repeat(1600)}${')'.repeat(1600)}`),
         '.properties[a].pattern',
         'nests too deep',

@@ -68,7 +68,7 @@ describe('the table of imports', () => {
     expect(Object.keys(await lintPlanted('homeostat(doors)', forbidden))).to.have.members(Object.keys(forbidden));
   });
 
-  it('refuses a folder without a row, and accepts listed imports and imports in test files [slow]', async () => {
+  it('refuses a folder without a row, except in examples, and accepts listed imports and imports in test files [slow]', async () => {
     const importless = 'export const planted = true;\n';
     const reported = await lintPlanted('homeostat(doors)', {
       'apiserver/cellar/planted.ts': importing('../store/planted.ts'),

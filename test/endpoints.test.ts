@@ -494,7 +494,8 @@ describe('a server that stops', () => {
     owned.add(
       route('api.example.com/v1')
         .GET('/sse', () => ServerResponse.ok().sse(events()))
-        // The path is longer than any generated path, because the server handles generated paths before endpoints.
+        // The path does not have the form of an object's path. While the server stops, it refuses each path of that
+        // form before it looks for an endpoint.
         .GET('/a/path/of/its/own', async () => {
           begun += 1;
           return new Promise((resolve) => (answer = resolve));

@@ -14,19 +14,19 @@ interface Asked {
   readonly path: string;
   readonly rule: object;
   /**
-   * The status for a user with the permission. Default: any status except 401, 403 and 5xx, because most objects of the
-   * test do not exist.
+   * The status for a user with the permission. Default: 200, 201, or one of several 4xx without 401 and 403, because
+   * most objects of the test do not exist.
    */
   readonly status?: number;
 }
 
 /** Requests to pages, by the middleware of the server that handles them. A new middleware must be added here. */
 const pages: Readonly<Record<string, readonly Asked[]>> = {
-  // Each of these middlewares either does not respond to requests itself, or runs before the authorization.
+  // These middlewares serve no page: they surround each request, check its permission, or set headers.
   aroundRequests: [],
   guardRequests: [],
   pageHeaders: [],
-  // These routes run before the authentication, because users log in by them. The test of open paths covers them.
+  // These routes need no authentication, because users log in by them. The test of open paths covers them.
   loginRoutes: [],
   // The paths here need the permission to get the object. The kinds of discovery, and the routes of plugins, are tested
   // below.
@@ -63,7 +63,7 @@ function ofObject(path: string, status = 200): Asked {
   return { method: 'GET', path: `/apis/rbac.authorization.k8s.io/v1/${path}`, rule, status };
 }
 
-/** The paths of the role `system:public-info-viewer`, which all users have. */
+/** The paths in `pages` that the role `system:public-info-viewer` permits. All users have this role. */
 const publicPaths = ['/version'];
 
 const methods: Readonly<Record<string, string>> = {

@@ -105,7 +105,7 @@ describe('users who share a server', () => {
     for (const watch of [...watches, other]) watch.close();
   });
 
-  it('get 429 on connections without a credential beyond the limit for each address', async () => {
+  it('get 429 on a new connection from an address that has the maximum number of connections without a credential', async () => {
     const sockets: Socket[] = [];
     const connect = async (): Promise<Socket> => {
       const socket = server.connect();

@@ -92,7 +92,7 @@ describe('garbage collection after a SIGKILL of the server [slow]', () => {
 });
 
 describeTwoServers('garbage collection of two servers on one database', (servers) => {
-  /** Creates an owner and its dependents on alternating servers. */
+  /** Creates an owner on the first server, and its dependents on alternating servers. */
   async function makeFamily(prefix: string, blockOwnerDeletion: boolean): Promise<void> {
     const [first] = servers as [TestServer];
     const { apiVersion, kind, metadata } = await first.create(machines, newMachine(prefix));

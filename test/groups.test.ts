@@ -55,7 +55,7 @@ describe('groups of plugins', () => {
       }
     });
 
-    it(`may be a domain that ends with ${own} without being its subdomain`, async () => {
+    it(`may be a domain that begins or ends with ${own}, but is not below ${own}`, async () => {
       expect(await refusalOf(`my${own}`, serviceDomain)).to.equal(undefined);
       expect(await refusalOf(`${own}.example.com`, serviceDomain)).to.equal(undefined);
     });
@@ -72,7 +72,7 @@ describe('groups of plugins', () => {
     expect(await refusalOf('x.homeostat.internal', 'svc.example.net')).to.equal(undefined);
   });
 
-  it('are refused when they are other spellings of reserved groups', async () => {
+  it('are refused when they are not valid, such as other spellings of reserved groups', async () => {
     for (const group of ['x.Homeostat.Internal', 'x.homeostat.internal.', '.homeostat.internal', 'internal']) {
       expect(await refusalOf(group), group).to.include('group:');
     }

@@ -56,7 +56,7 @@ describe('a request that runs as another user', () => {
     expect(refused.body.status.userInfo.groups).to.deep.equal(['system:masters', 'system:authenticated']);
   });
 
-  it('is refused when an Impersonate header is unknown, or the header with the user is missing', async () => {
+  it('is refused when an Impersonate header is unknown, the header with the user is missing or repeated, or there are more than 100 groups and extra values', async () => {
     const bad = { reason: 'BadRequest' } as const;
     for (const name of ['Group', 'Uid', 'Extra-scopes']) {
       const answer = await server.get(persons, { [`Impersonate-${name}`]: 'eve' });

@@ -59,12 +59,12 @@ describe('leader election', () => {
     describe(`with one candidate ${places[0]}, the other ${places[1]}`, () => {
       beforeEach(() => (open = [...places]));
 
-      it('refuses writes of a suspended leader after another candidate took over, and ends the run of the former leader', async () => {
+      it('refuses writes of a suspended leader after another candidate took over, and the manager of the former leader stops with an error', async () => {
         const [a, b] = await rivals();
         a.hold();
         await server.create(persons, person('bob'));
         await eventually(() => a.greeting.includes('bob'));
-        // The clock advances only for the other process.
+        // Only the clock of candidate b advances.
         await b.passUntil(() => b.isLeader);
         await greeted('bob', 'b');
         expect(a.isLeader).to.equal(true);

@@ -150,7 +150,7 @@ describe('People who log in', () => {
     expect((await logIn('ada')).status).to.equal(401);
   });
 
-  it('get the same response for a wrong password, a wrong name, a missing password and a disabled user [slow]', async () => {
+  it('get the same response for a wrong password, an unknown user, an invalid user name and a disabled user [slow]', async () => {
     await start();
     await addUser('ada');
     await addUser('off', { disabled: true });
@@ -216,7 +216,7 @@ describe('People who log in', () => {
     await start();
   });
 
-  it('must wait after six failed logins even if the server restarts meanwhile, whether the user exists or not [slow]', async () => {
+  it('must wait after six failed logins, even after a restart of the server, whether the user exists or not [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const clock = new FakeClock();
     const options = { database: `sqlite:${join(folder, 'h.db')}`, clock };
@@ -270,7 +270,7 @@ describe('People who log in', () => {
     [{ password, extra: 'a secret in the wrong field' }, 'the body has an unknown field'],
     [[], 'the body must be'],
   ] as const) {
-    it(`get an error for an invalid password: ${text}`, async () => {
+    it(`get an error for an invalid password or an invalid body: ${text}`, async () => {
       await start();
       await createUser('ada');
       const refused = await admin('PUT', `${users}/ada/password`, body);

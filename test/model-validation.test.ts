@@ -25,7 +25,8 @@ const schema = {
 type Booking = ObjectOf<typeof schema>;
 
 /**
- * A kind with a start and an end, whose order a schema cannot check. The field `guest` selects the error of `validate`.
+ * A kind with a start and an end, whose order a schema cannot check. The field `guest` selects what `validate` does
+ * wrong.
  */
 const Booking = defineModel({
   gvk: `${apiVersion}/Booking`,

@@ -4,8 +4,8 @@ import { expectRefusal } from './support/servers/refusal.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
 /**
- * `otherPerson` has the type Person without constraints (section 2.7 of the specification): its fields are validated,
- * but apiVersion, kind and metadata are optional.
+ * `otherPerson` is a Person in a Person (section 2.7 of the specification). Its spec is validated like the spec of
+ * every Person, but its apiVersion, kind and metadata are optional.
  */
 describe('a person in a person', () => {
   let server: TestServer;

@@ -43,7 +43,7 @@ describe('objects: metadata', () => {
   }
 
   describe('at creation', () => {
-    it('overwrites metadata that only the server sets, without an error or a warning [spec 2.3-creation-timestamp, 2.3-version-servers]', async () => {
+    it('ignores the values of a request for metadata that only the server sets, without an error or a warning [spec 2.3-creation-timestamp, 2.3-version-servers]', async () => {
       const sent = {
         uid: 'mine',
         version: 17,

@@ -21,7 +21,7 @@ describe('The login at an issuer in chromium [slow]', function () {
     await login.start();
     const exp = Math.floor(login.clock.now() / 1000) + 300;
     await login.issuer.expect({ sub: 'ann', hd: 'example.com', exp });
-    // Chromium has no sandbox when it runs as root.
+    // As root, chromium starts only without its sandbox.
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   });
 
@@ -55,7 +55,7 @@ describe('The login at an issuer in chromium [slow]', function () {
       page.evaluate(async ([to, by]) => (await fetch(String(to), { method: String(by) })).status, [path, method]);
     expect(await status('/apis')).to.equal(200);
     expect(await status('/logout', 'POST')).to.equal(204);
-    // The browser reports the later 401 as an error, so the test checks the errors here.
+    // The browser reports each 401 as an error, also that of the login page. The test expects no other errors.
     expect(complaints.filter((text) => !text.includes('401'))).to.deep.equal([]);
     expect(await status('/apis')).to.equal(401);
     await context.close();

@@ -84,7 +84,7 @@ ${indented(of.ca)}
       user: {
         username: 'oidc:ann',
         uid: '7',
-        // The group system:masters is missing, because only this server can issue credentials with it.
+        // The group system:masters is missing, because foreign issuers cannot assign groups that begin with system:.
         groups: ['staff', 'system:authenticated'],
         extra: { 'authentication.kubernetes.io/credential-id': ['JTI=j'] },
       },
@@ -185,7 +185,8 @@ ${indented(of.ca)}
       'an error',
       'without end',
     ];
-    // The server has its first keys. It fetches keys again only when a token has an unknown key.
+    // The server has its first keys. In the next five minutes, it fetches keys again only when a token has an unknown
+    // key.
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
     for (const what of bad) {
       await issuer.rotate(what);
@@ -242,7 +243,7 @@ ${indented(of.ca)}
       [jwt(good.replace('a.example.com', 'homeostat.internal') + mappings), 'issuer.url: is taken by another issuer'],
       [
         jwt(good.replace('audiences', 'certificateAuthority: x, audiences') + mappings),
-        ':4: jwt[0].issuer.certificateAuthority: must be certificates in PEM',
+        ':4: jwt[0].issuer.certificateAuthority: must be CA certificates in PEM',
       ],
     ];
     for (const [text, message] of mistakes) {

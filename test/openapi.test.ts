@@ -65,7 +65,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     });
   }
 
-  it('returns JSON documents for any Accept header', async () => {
+  it('returns a v3 document as JSON for any Accept header, also for one that accepts only protobuf', async () => {
     const accept = 'application/com.github.proto-openapi.spec.v3@v1.0+protobuf';
     const { status, headers } = await server.get(groupVersion, { accept });
     expect([status, headers['content-type']]).to.deep.equal([200, 'application/json']);

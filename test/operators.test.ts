@@ -94,7 +94,10 @@ describe('operators on stock clients [slow]', () => {
     if (folder !== undefined) await rm(folder, { recursive: true });
   });
 
-  /** Starts an operator, and resolves when it holds the Lease. */
+  /**
+   * Starts an operator, and waits until it holds the Lease and has created its webhook configuration. Returns a
+   * function that returns the operator's output.
+   */
   async function start([command, file]: readonly [string, string], language: string): Promise<() => string> {
     const script = file.endsWith('.js')
       ? fileURLToPath(new URL(`./operators/${file}`, import.meta.url))

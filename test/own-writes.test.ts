@@ -80,8 +80,8 @@ describe('A controller that has written a status', () => {
   afterEach(() => server.stop());
 
   /**
-   * Runs the controller until each object was written `runsOfEach` times, while another client continuously changes the
-   * same objects.
+   * Runs the controller until it has written the status of each object `runsOfEach` times, while another client
+   * continuously changes the same objects.
    */
   async function count(client: Client, runsOfEach: number): Promise<Counting> {
     const counting = new Counting(runsOfEach);

@@ -6,7 +6,10 @@ import { lintPlanted } from './support/lint/planted-lint.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Words that the lint rule refuses in comments and texts. The pages of the book must not contain them either. */
+/**
+ * Words that the pages of the book must not contain. The lint rule refuses the same words in comments and texts, but
+ * allows `nobody` as a name.
+ */
 const refused =
   /\b(?:anew|whoever|somebody|nobody|hence|thus|ought to|goes on|go on|went on|(?:has|have) yet to|nothing but|hears? of)\b/i;
 

@@ -13,7 +13,10 @@ import { TestServer } from './support/servers/test-server.ts';
 /** The headers of a user without any role, not even the role for discovery. */
 const eve = { 'Impersonate-User': 'eve', 'Impersonate-Group': 'system:unauthenticated' };
 
-/** The method, the path below that of the kind, and the verb and resource in the message of the refusal. */
+/**
+ * The method, the text that follows `persons` in the path, and the text that follows `cannot` in the message of the
+ * refusal.
+ */
 type Row = readonly [method: string, path: string, refused: string];
 
 const inGroup = 'in API group "people.example.com"';
@@ -51,7 +54,7 @@ const rows: readonly Row[] = [
 describe('the permission that a request needs', () => {
   let server: TestServer;
 
-  /** Returns the message with which a user without any permission is refused. */
+  /** Returns the body of the response that refuses a request of a user without any permission. */
   const refusalOf = async (
     method: string,
     path: string,
@@ -151,7 +154,7 @@ describe('the permission that a request needs', () => {
       'cannot open resource "letters" in API group "demo.example.com" in the namespace "a"',
     );
     expect((await server.get(`${base}/hello`)).text).to.equal('hello');
-    // The role for discovery, which all users have, does not allow requests to endpoints.
+    // The role for discovery, which all authenticated users have, does not allow requests to endpoints.
     const known = { 'Impersonate-User': 'eve' };
     expect((await server.get('/apis/people.example.com/v1alpha1', known)).status).to.equal(200);
     expect((await server.get(`${base}/hello`, known)).status).to.equal(403);

@@ -197,8 +197,8 @@ describe('a server that is killed ten times during 200 concurrent writes [slow]'
     const events: Seen[] = [];
     let killedInTheMiddle = 0;
     server = await KillableServer.start(file);
-    // The watch does not start from 0. A watcher without an event before the kill would start from 0 again, and receive
-    // the objects in any order of revisions.
+    // The watch starts from a revision, not from 0. From 0, it would first receive the present objects, which do not
+    // come in the order of their revisions.
     let revision = await revisionOf(server.url);
     for (let round = 1; round <= rounds; round += 1) {
       const { url } = server;
@@ -226,7 +226,8 @@ describe('a server that is killed ten times during 200 concurrent writes [slow]'
 });
 
 /**
- * Checks that every acknowledged write is an event once and in order, and that the events lead to the stored objects.
+ * Checks that the events are in order, each once, that they contain each acknowledged creation and update, and that
+ * they lead to the stored objects.
  */
 async function checkWatcher(
   url: string,

@@ -61,7 +61,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('accept fields that typed clients leave out or send as null', async () => {
+  it('accept requests of typed clients, which leave fields out, or send them as null or as an empty text', async () => {
     const attributes = { verb: 'get', resource: 'persons' };
     const typed = {
       metadata: { creationTimestamp: null },

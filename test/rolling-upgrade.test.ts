@@ -17,7 +17,7 @@ interface Upgradable {
 const databases: readonly {
   readonly name: string;
   readonly create: (context: Mocha.Context) => Promise<Upgradable>;
-  /** The SQL of a schema change after which statements of this version fail. */
+  /** A schema change after which the requests of this version fail: a statement in SQL; for etcd, fields as JSON. */
   readonly breaking: string;
   /** The schema version that this version of the program uses. */
   readonly schema: number;

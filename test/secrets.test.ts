@@ -112,7 +112,7 @@ describe('Secrets', () => {
     });
   });
 
-  it('never change their type, and cannot be changed once they are immutable', async () => {
+  it('never change their type, and keep their data once they are immutable', async () => {
     await server.create(secrets, secret('typed', { type: 'example.com/token', stringData: { a: 'planted' } }));
     const path = `${secrets}/typed`;
     const retyped = await server.patch(path, { type: 'Opaque' });
@@ -227,7 +227,7 @@ describe('ConfigMaps', () => {
     });
   });
 
-  it('are limited in their keys and sizes as in Kubernetes, and cannot be changed once they are immutable', async () => {
+  it('are limited in their keys and sizes as in Kubernetes, and keep their data once they are immutable', async () => {
     const keys = await server.post(configMaps, configMap('keys', { data: { 'a/b': '' }, binaryData: { '..': '' } }));
     expectRefusal(keys, {
       reason: 'Invalid',

@@ -105,7 +105,7 @@ describe('homeostat serve --processes [slow]', () => {
     expect(await once(refused, 'exit')).to.deep.equal([2, null]);
   });
 
-  it('ends with the exit code of the first process when this process cannot start', async () => {
+  it('ends with the exit code of its first process when the first process cannot start', async () => {
     const failing = serve('--processes', '2', '--database', 'postgres://nobody@127.0.0.1:1/none');
     expect(await once(failing, 'exit')).to.deep.equal([1, null]);
   });

@@ -11,7 +11,7 @@ import { Badge, Person } from './support/models/staff.ts';
 
 const shards = 16;
 
-/** Returns the number of shards of each process, sorted. */
+/** Returns how many shards each process holds, in ascending order. */
 async function spread(client: Client, name: string): Promise<readonly number[]> {
   const { items } = await client.list<Lease>(Lease, { namespace: 'default' });
   const own = items.filter(({ metadata }) => metadata.name.startsWith(`test.plugin.homeostat.internal.${name}.`));
@@ -37,7 +37,7 @@ describe('a sharded controller on replicas', () => {
     const workers = new Set<string>();
     let kit: TestKit | undefined;
 
-    /** Returns a controller that makes a badge with the name of each person. */
+    /** Returns a controller that makes a badge for each person, with the name of the person as its text. */
     const badges = (replica: string) =>
       controller(Person, {
         shards,

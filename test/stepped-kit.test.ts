@@ -5,7 +5,10 @@ import { createTestKit, FakeClock, silentLogger, startTestServer } from 'homeost
 import type { TestKit, TestServer } from 'homeostat/testing';
 import { Badge, Person } from './support/models/staff.ts';
 
-/** Makes a badge with the text `new` in one write, and sets the text to the name of the person in a second write. */
+/**
+ * A controller that makes a badge with the text `new` in one write, and sets the text to the name of the person in a
+ * second write.
+ */
 const careful = controller(Person, {
   owns: [Badge],
   async reconcile({ object, ensure, client }) {
@@ -64,7 +67,7 @@ describe('a test kit', () => {
     expect(await kit.step()).to.equal(undefined);
   });
 
-  it('returns the error of a write that fails from step()', async () => {
+  it('returns from step() the error of a failed write', async () => {
     const wrong = controller(Person, {
       reconcile: ({ client }) => client.delete(Badge, 'nobody').then(() => undefined),
     });

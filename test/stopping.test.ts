@@ -10,8 +10,8 @@ import { end, serve } from './support/commands/serve-command.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
 /**
- * The time limits of the tests. Each is shorter than the time that Node waits for the first request of a connection (10
- * s), or for the next one (5 s).
+ * The time limits of the tests. They are shorter than the 10 s after which a server that stops closes the connections
+ * that are still open.
  */
 const firstTimeoutMs = 8_000;
 const nextTimeoutMs = 4_000;

@@ -7,7 +7,7 @@ import { workersVariable } from './support/servers/test-server.ts';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The test files whose tests use one server, and use it only over HTTP. */
+/** Test files whose tests use their servers almost only over HTTP, so that several workers can serve the requests. */
 const suites = [
   'builtin-kinds',
   'error-responses',
@@ -47,7 +47,8 @@ describe('the test files of one server over HTTP, when each request goes to the 
     ];
     const env = { ...process.env, [workersVariable]: '2', HOMEOSTAT_TEST_SLOW: 'false', CI: 'false' };
     const options = { cwd: root, env, maxBuffer: 64 * 1024 * 1024 };
-    // Mocha's exit code is the number of failures, so a failed test rejects.
+    // Mocha's exit code is the number of failures, so `run` rejects after a failed test. The report is then in the
+    // error.
     const { stdout } = await run(process.execPath, [...mocha, ...hooks, ...files], options).catch(
       (error: unknown) => error as { readonly stdout: string },
     );

@@ -22,7 +22,7 @@ import { saysWhose as personController, waitsToBeTold } from './support/models/s
 const guide = new URL('../../docs/testing.md', import.meta.url);
 const here = new URL('../testing-guide.test.ts', import.meta.url);
 
-/** Returns code without its indentation and line breaks. */
+/** Returns code without white space and without trailing commas. */
 const bare = (code: string): string => code.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '');
 
 describe('docs/testing.md', () => {

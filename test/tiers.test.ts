@@ -108,7 +108,7 @@ describe('a test run [slow]', () => {
     expect(code).to.equal(1);
   });
 
-  it('names the test file whose process ended before its tests', async () => {
+  it('names the test file whose process ended before the tests of the file had ended', async () => {
     const { code, output } = await run(killed, {}, ['--parallel', '--jobs', '2']);
     expect(output).to.match(/process \d+ ended in the middle of the test file .*some\.test\.mjs/);
     expect(output).to.include('SIGKILL');

@@ -100,7 +100,7 @@ describe('a server with a token', () => {
     });
   }
 
-  it('responds with the same 401 to every path, method and body without the token [spec 5-authentication]', async () => {
+  it('responds with the same 401 to requests without the token, for any path that needs a credential, any method and any body [spec 5-authentication]', async () => {
     for (const path of [
       '/',
       '/apis',
@@ -188,7 +188,7 @@ describe('a server with a token', () => {
   });
 });
 
-/** Resolves at the first of the given events, and removes all listeners. */
+/** Resolves when the socket has drained or closed, and removes its own listeners. */
 async function drainedOrClosed(socket: Socket): Promise<void> {
   const waiting = new AbortController();
   const { signal } = waiting;

@@ -58,7 +58,10 @@ describe('responses that clients do not read', () => {
     return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
   }
 
-  /** Sends a request, waits for the head of the response, and stops reading. Returns the received text. */
+  /**
+   * Sends requests, waits for the beginning of the response, and stops reading. Returns up to 100 characters of the
+   * response.
+   */
   async function begin(text: string): Promise<{ readonly socket: Socket; readonly head: string }> {
     const socket = server.connect();
     sockets.push(socket);

@@ -48,7 +48,7 @@ describe('an in-process informer of a kind in several versions', () => {
   };
 
   for (const model of [gadgetV1, gadgetV2]) {
-    it(`follows the kind in ${model.version} when the kind is served again`, async () => {
+    it(`continues to follow the kind in ${model.version} when the kind is served again`, async () => {
       const informer = run(client.informer<ApiObject>(model));
       await eventually(() => informer.hasSynced());
       server.api.schemeManager.unregister(gadget, 'service');

@@ -207,7 +207,7 @@ describe('webhooks that fail [compat webhooks]', () => {
       const answer = await server.post(persons, person('ann'));
       expectRefusal(answer, {
         reason: 'InternalError',
-        message: /is a link-local or metadata address, which is never called/,
+        message: /is a reserved, link-local or metadata address, which is never called/,
       });
       await server.delete(kinds.validating[1]);
     }

@@ -51,7 +51,7 @@ const notCompared: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /**
- * Writes that Kubernetes refused and this server accepts. They are sent as dry runs, so that later cases start from the
+ * Writes that Kubernetes refuses and this server accepts. They are sent as dry runs, so that later cases start from the
  * same state as in the recording.
  */
 const unlikeStored: ReadonlySet<string> = new Set([

@@ -37,7 +37,7 @@ function placedCode({ code, path, dist, workers, importMetas }) {
   return placed + code.slice(end);
 }
 
-/** Reads compiled modules, with their source maps. */
+/** Returns the bundler's plugin that reads compiled modules with their source maps, and adapts `import.meta.url`. */
 function compiledModules(dist, entries, parseSync) {
   const paths = Object.entries(entries).filter(([name, file]) => name === basename(file, '.js'));
   const workers = new Set(paths.map(([, file]) => join(dist, file)));

@@ -47,7 +47,7 @@ function isAllowed(licence = '') {
   return alternatives.some((each) => each.split(' AND ').every((name) => rules.licences.includes(name)));
 }
 
-/** Returns the names that have more than one version, each with its versions. */
+/** Returns the names that have more than one version (or range of versions), each with these. */
 function severalOf(pairs) {
   const versions = new Map();
   for (const [name, version] of pairs) versions.set(name, (versions.get(name) ?? new Set()).add(version));

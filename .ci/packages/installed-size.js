@@ -48,7 +48,7 @@ function measureInstalled(root, packedFiles) {
   return [...sums].map(([name, bytes]) => ({ name, bytes })).sort((a, b) => b.bytes - a.bytes);
 }
 
-/** Prints the parts, and returns whether all of them are within the limit. */
+/** Prints the sizes of the parts and their sum, and returns whether the sum is within the limit. */
 export function reportInstalled(root, packedFiles) {
   const parts = measureInstalled(root, packedFiles);
   const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -1,8 +1,8 @@
 // `npm run --silent sbom` prints what a user of `homeostat` installs, as a CycloneDX document. It is made from
 // package-lock.json alone, so that it needs no network and is the same for the same lock file. (`npm sbom` leaves out
 // packages that are also development dependencies of the workspace, and writes the current time.) With `--check`, it
-// prints no document. It fails when a package has no licence, or when a package other than our own has no digest of its
-// archive. A further argument names another folder to read.
+// prints no document, but fails when a package has no licence, or when a package other than our own has no digest of
+// its archive. A further argument names another folder to read.
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { LockedPackages } from './locked-packages.js';

@@ -1,5 +1,5 @@
-// Writes the list of source folders in docs/architecture.md: each folder with its purpose and its imports, from
-// .ci/doors.yaml.
+// Makes the list of source folders in docs/architecture.md: each folder with its purpose, and with the folders of its
+// package that it imports, from .ci/doors.yaml.
 import { doors, tableProblems } from '../doors.js';
 import { readCommitted, root } from './test-titles.js';
 

@@ -74,7 +74,7 @@ function unknownTags(proofs, known) {
   return [...new Set(problems)];
 }
 
-/** Returns links to those of the files that have tests with a client. */
+/** Returns links to the files whose tests use this client: `kubectl`, `client-node`, or `HTTP` for all other files. */
 function links(client, files = new Set()) {
   return [...files]
     .filter((file) => clientOf(file) === client)

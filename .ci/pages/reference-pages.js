@@ -186,7 +186,7 @@ async function definedMetrics() {
   }
 }
 
-/** Runs a server with an audit log, and outside of it a manager that becomes the leader and runs a controller. */
+/** Runs a server with an audit log, and a manager that becomes the leader and runs two controllers, one with shards. */
 async function runController(logFile) {
   const schema = { type: 'object', properties: {} };
   const Thing = defineModel({ gvk: 'things.example.com/v1/Thing', plural: 'things', schema });

@@ -58,7 +58,7 @@ function ruleProblems(part, rule, seen) {
   return problems.filter((problem) => problem !== undefined).map((problem) => `${rulesFile}: ${rule.id}: ${problem}`);
 }
 
-/** Returns a problem for each rule without a test, and for each rule that is marked as untested but has one. */
+/** Returns the problem of a rule that has neither a test nor the mark `untested`, or has both; otherwise undefined. */
 function proofProblem({ id, rule, untested }, proofs) {
   if (untested === undefined && proofs === undefined) {
     return `${id} has no test: ${rule}\n    (add [spec ${id}] to the end of a test's title)`;
@@ -73,7 +73,7 @@ function unknownTags(proofs, known) {
   return [...new Set(problems)];
 }
 
-/** Returns the tests of a rule, grouped by file. */
+/** Returns the table cell with the tests of a rule, grouped by file. */
 function proofsCell(proofs) {
   return proofs
     .map(({ file, title, tests }, at) => {

@@ -60,9 +60,9 @@ interface Mounted extends MountedHooks {
 }
 
 /**
- * Keeps the hooks of each kind in the order of their calls. A plugin's hooks are called after the hooks of its
- * dependencies. Plugins of equal rank are ordered by name, and the hooks of one plugin by the order in which the plugin
- * added them.
+ * Keeps the hooks of each kind in the order of their calls: by the `rank` of the plugin, so that a plugin's hooks are
+ * called after the hooks of its dependencies, and for equal ranks by the plugin's name. The hooks of one plugin are in
+ * the order in which the plugin added them.
  */
 export class AdmissionTable implements Admissions {
   /** True while no kind has hooks. Only this class changes it. */

@@ -21,8 +21,8 @@ export interface AdmissionCall {
 
 export interface CreateAdmission<T extends ApiObject = ApiObject> extends AdmissionCall {
   /**
-   * The new object, with its name and the defaults of the schema. It is not validated yet: required fields may be missing,
-   * and types may be wrong.
+   * The new object, with its name and the defaults of the schema. It is not validated yet: required fields may be
+   * missing, and types may be wrong.
    */
   readonly object: Draft<T>;
 }
@@ -52,8 +52,8 @@ export interface DeleteAdmission<T extends ApiObject = ApiObject> extends Admiss
  * A hook that changes apiVersion, kind, name, namespace or uid has a bug; the server restores all other metadata.
  * Defaults, pruning, the schema and the model's `validate` run afterwards. A hook refuses a write by throwing
  * `invalid(…)` (422), or an ApiError BadRequest, Forbidden, Invalid, ServiceUnavailable or TooManyRequests. Any other
- * error is a bug of the hook: the client receives a 500, the log names the plugin, and nothing is stored. A hook may be
- * called more than once for one write.
+ * error is a bug of the hook: nothing is stored, the log names the plugin, and the client receives a 500, or the error
+ * of the rules if they refuse the object anyway. A hook may be called more than once for one write.
  */
 export interface AdmissionHooks<T extends ApiObject = ApiObject> {
   onCreate?(call: CreateAdmission<T>): Draft<T> | T | void | Promise<Draft<T> | T | void>;
@@ -69,7 +69,10 @@ export interface AdmissionHooks<T extends ApiObject = ApiObject> {
 }
 
 export interface AdmissionOptions {
-  /** The longest time that one call of a hook may take; after it the write fails (504). In milliseconds, 1 to 30,000. Default 10,000. */
+  /**
+   * The longest time that one call of a hook may take; after this time, the write fails (504). In milliseconds, 1 to
+   * 30,000. Default 10,000.
+   */
   readonly timeoutMs?: number;
 }
 

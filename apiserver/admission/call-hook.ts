@@ -4,7 +4,7 @@ import type { ApiObject, Clock, ModelDescriptor, StatusReason } from '@homeostat
 import type { AdmissionHooks, UpdateAdmission } from './admission.ts';
 import { toError } from '../base/to-error.ts';
 
-/** The hooks of one plugin for one kind. */
+/** The hooks that a plugin has added for one kind with one call of `add`. */
 export interface MountedHooks {
   readonly plugin: string;
   /** The model in the version in which the hooks receive objects. */

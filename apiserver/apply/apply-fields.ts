@@ -18,7 +18,7 @@ import { removeUnowned } from './remove-fields.ts';
 export interface AppliedWrite {
   readonly by: Manager;
   readonly shape: Shape;
-  /** True: the apply takes over the fields that it changes from other managers. False: such fields are conflicts. */
+  /** True: other managers lose the fields that the apply changes. False: a change of their fields is a conflict. */
   readonly force: boolean;
   /** Fields of other managers that the apply takes over even without force. */
   readonly yielded?: FieldSet;

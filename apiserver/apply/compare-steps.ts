@@ -23,7 +23,7 @@ export function* compareSteps(before: Fields, after: Fields, type: FieldShape, p
   return yield* new LargeComparison(pace).compare([before, after], shapeOf(type));
 }
 
-/** Returns every field of a new object, from its content. */
+/** Returns all fields of a new object except `metadata` itself, from the content of the object. */
 export function* newFieldsSteps(content: Fields, type: FieldShape, pace: Pace): Steps<FieldSet> {
   const { changed } = yield* compareSteps({}, content, type, pace);
   return asNewFields(changed);

@@ -23,7 +23,7 @@ export function applyConflict(conflicts: readonly FieldConflict[]): ApiError {
   return new ApiError('Conflict', `Apply failed with ${count}: ${describe(firstContested(conflicts))}`, { causes });
 }
 
-/** Returns a cause for each field, at most a hundred. */
+/** Returns a cause for each field in conflict, at most a hundred causes. */
 export function conflictCauses(conflicts: readonly FieldConflict[]): readonly FieldCause[] {
   return firstContested(conflicts).map(({ manager, path }) => ({
     reason: 'FieldManagerConflict' as const,

@@ -65,7 +65,7 @@ export function* unionOfAll(sets: readonly FieldSet[], pace: Pace): Steps<FieldS
   return united;
 }
 
-/** Splits a set into smaller sets of a few thousand nodes; the union of these is the set. */
+/** Splits a set into sets of at most `maxNodes` nodes, not counting the paths to them. Their union is the whole set. */
 export function* partsOf(set: FieldSet, maxNodes: number = nodesPerStep): Generator<FieldSet> {
   let part: Record<string, FieldSet> = {};
   let nodes = 0;

@@ -46,7 +46,7 @@ describe('a set of fields', () => {
     );
   });
 
-  it('is returned by a subtraction as the same object when the subtracted set has none of its paths', () => {
+  it('is returned unchanged, as the same object, when a set that has no member in common with it is subtracted', () => {
     const set = setOf([['f:a', 'f:b'], ['f:c']]);
     expect(difference(set, setOf([['f:a'], ['f:a', 'f:x']]))).to.equal(set);
   });

@@ -247,7 +247,7 @@ function compareTexts(a = '', b = ''): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** A write other than an apply, for which the owners of fields are computed. */
+/** A creation or an update, or an apply whose result hooks have changed; the owners of its fields are computed. */
 export interface TrackedWrite {
   readonly by: Manager;
   readonly shape: Shape;

@@ -155,8 +155,8 @@ function statusJson({ code, reason, message }: AuditedResponse): string {
 }
 
 /**
- * A cache of the JSON of decisions. All requests that one binding allows have the same decision object, so its JSON is
- * written once.
+ * A cache of the JSON of decisions. Until roles or bindings change, all requests that one binding allows to one of its
+ * subjects have the same decision object, so its JSON is written once.
  */
 const knownDecisions = new WeakMap<Decision, string>();
 

@@ -14,13 +14,13 @@ export interface AuditedCall {
   readonly attributes: ResourceAttributes;
   /** The decision that allowed the write; undefined for a client that may do everything. */
   readonly decision: Decision | undefined;
-  /** The URI of the same request over HTTP. */
+  /** The URI that the write would have as a request over HTTP. */
   readonly uri: string;
   /** The status code that a successful response would have over HTTP. */
   readonly code: number;
   /**
-   * Returns the body that the same request would have over HTTP; undefined when it is too large for an entry. The
-   * function is called only when the policy records bodies.
+   * Returns the body that the write would have as a request over HTTP; undefined when the body is too large for an
+   * entry. The function is called only when the policy records bodies.
    */
   readonly body?: (() => unknown) | undefined;
 }

@@ -12,11 +12,14 @@ export interface ResourceAttributes {
   /** The plural. */
   readonly resource: string;
   readonly subresource?: string | undefined;
-  /** The namespace; absent for a request at the cluster scope, and for a request across all namespaces. */
+  /**
+   * The namespace; absent for a request at the cluster scope, and for a request across all namespaces. For a request
+   * about one Namespace, its name.
+   */
   readonly namespace?: string | undefined;
   /**
-   * The name of the object; absent for creations, lists, watches and deletions of collections, unless a field selector
-   * names one object.
+   * The name of the object; absent for creations of objects, for deletions of collections, and for lists and watches
+   * without a field selector that names one object.
    */
   readonly name?: string | undefined;
 }

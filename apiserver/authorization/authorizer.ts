@@ -5,8 +5,8 @@ import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 export interface Decision {
   readonly allowed: boolean;
   /**
-   * A text that names the binding and the role that allow the request, for reviews and audit entries. Empty for a
-   * request that is not allowed.
+   * The reason why the request is allowed, for reviews and audit entries: the binding and the role, or the membership
+   * in `system:masters`. Empty for a request that is not allowed.
    */
   readonly reason: string;
 }

@@ -87,7 +87,7 @@ export class BindingTable {
     }
   }
 
-  /** Drops the computed grants of all who have these roles, because the rules of the roles may have changed. */
+  /** Drops the computed grants of each user and group with one of these roles, whose rules may have changed. */
   onRoles(keys: readonly RoleKey[]): void {
     for (const key of keys) {
       for (const holdings of this.#holdersOf.get(key)?.values() ?? []) {

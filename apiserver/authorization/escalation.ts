@@ -6,7 +6,7 @@ import type { RbacAuthorizer } from './rbac-authorizer.ts';
 /**
  * The maximum number of permissions that one write may grant, not counting rules that the writer already has. A write
  * that grants more is refused, because it would take long to compare them with the permissions of the writer. A
- * permission is one verb on one resource of one group, or on one path.
+ * permission is one verb on one resource of one group (on one name, if the rule has names), or on one path.
  */
 const maxPermissions = 10_000;
 

@@ -63,7 +63,7 @@ export class Grants {
 
   /**
    * Returns the decision of a rule that allows a request for a path; undefined when no rule allows it. If the requested
-   * path ends with `*`, only a rule for all paths below it allows the request.
+   * path ends with `*`, only a rule for all paths with this beginning allows the request.
    */
   ofPath(verb: string, path: string): Decision | undefined {
     const found = firstWithVerb(this.#byPath.get(path), verb);

@@ -30,7 +30,7 @@ export function isMaster({ groups }: UserInfo): boolean {
 
 const refused: Decision = { allowed: false, reason: '' };
 
-/** Verbs that a rule for certain names never allows, except that `create` on a subresource has the object's name. */
+/** Verbs that a rule for certain names never allows. The exception is `create` on a subresource of a named object. */
 const verbsWithoutName: readonly string[] = ['create', 'deletecollection'];
 
 /**

@@ -102,8 +102,8 @@ export class RoleTable {
   }
 
   /**
-   * Returns the roles with their own rules that a role selects, directly or through others, in the order of their
-   * names.
+   * Returns the roles that a role selects, directly or through other aggregated roles, and that are not aggregated
+   * themselves, in the order of their names.
    */
   #selected(role: Role): readonly Role[] {
     const seen = new Set<Role>([role]);

@@ -22,7 +22,7 @@ const maxAuditAnnotations = 20;
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];
 const actions = ['Audit', 'Deny', 'Warn'];
 
-/** Checks a policy by Kubernetes' rules, except those for its expressions, and returns the violations. */
+/** Checks a policy by Kubernetes' rules, except those for the content of expressions, and returns the violations. */
 export function checkPolicy(policy: AdmissionPolicy): readonly FieldViolation[] {
   return [...policyOf(policy)];
 }

@@ -42,8 +42,9 @@ interface Lease extends ApiObject {
 
 /**
  * The unique index of terms. A lease with a holder claims its term, which consists of the lease's uid and its number of
- * transitions. The claim is removed by any commit that gives the lease to another holder, and by any that releases or
- * deletes the lease. Commits of the former leader require the claim, so they are refused from then on.
+ * transitions. A commit removes the claim when it gives the lease to another holder (and increases the number of
+ * transitions, as leader election does), or when it releases or deletes the lease. Commits of the former leader require
+ * the claim, so they are refused from then on.
  */
 const termOfLease = new IndexSpec<Lease>({
   name: termIndex,

@@ -92,7 +92,7 @@ export const roleKind: ModelDescriptor = defineModel({
   validate: checkRole,
 });
 
-/** `rbac.authorization.k8s.io/v1 ClusterRole`: permissions in the whole cluster, or wherever a RoleBinding grants them. */
+/** `rbac.authorization.k8s.io/v1 ClusterRole`: permissions in the whole cluster, or where a RoleBinding grants them. */
 export const clusterRoleKind: ModelDescriptor = defineModel({
   gvk: `${version}/ClusterRole`,
   plural: 'clusterroles',

@@ -26,8 +26,8 @@ const units: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Returns the number for an amount such as `5`, `"5"` or `"2k"`. Returns undefined for an amount that is not a whole
- * number, has more than 12 digits, or has a unit other than k, M, Ki and Mi.
+ * Returns the number for an amount such as `5`, `"5"` or `"2k"`. Returns undefined for an amount that is negative, is
+ * not a whole number, has more than 12 digits, or has a unit other than k, M, Ki and Mi.
  */
 export function parseCount(amount: unknown): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,12})(k|M|Ki|Mi)?$/.exec(String(amount)) ?? [];

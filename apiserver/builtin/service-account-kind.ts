@@ -42,7 +42,7 @@ export function isServiceAccountKind({ group, kind }: Pick<ModelDescriptor, 'gro
   return group === serviceAccountKind.group && kind === serviceAccountKind.kind;
 }
 
-/** `authentication.k8s.io/v1 TokenRequest`: the body and the response of `serviceaccounts/<name>/token`. It is not stored. */
+/** `authentication.k8s.io/v1 TokenRequest`: body and response of `serviceaccounts/<name>/token`. It is not stored. */
 export const tokenRequestKind: ModelDescriptor = defineModel({
   gvk: 'authentication.k8s.io/v1/TokenRequest',
   plural: 'tokenrequests',

@@ -71,7 +71,7 @@ export function immutableViolations(
   ];
 }
 
-/** Returns the error (400) for a field with a value of a wrong type. The message does not quote the value. */
+/** Returns the error (400) for a value of a wrong type, or that is not base64. The message does not quote the value. */
 export function undecodable(model: Pick<ModelDescriptor, 'kind' | 'version'>, problem: string): Error {
   return badRequest(`${model.kind} in version "${model.version}" cannot be handled as a ${model.kind}: ${problem}`);
 }

@@ -61,7 +61,7 @@ export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
 /** The schema of conditions in CEL, of webhooks and of policies. */
 export const matchConditions: JsonSchema = {
   type: 'array',
-  description: 'Conditions in CEL, all of which must be true for a call.',
+  description: 'Conditions in CEL. If one is false, the webhook is not called, or the policy does not apply.',
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['name'],
   items: { type: 'object', required: ['name', 'expression'], properties: { name: text, expression: text } },
@@ -84,7 +84,7 @@ const webhookFields: Readonly<Record<string, JsonSchema>> = {
   timeoutSeconds: { type: 'integer', format: 'int32', default: 10, description: 'From 1 to 30.' },
   admissionReviewVersions: {
     ...texts,
-    description: 'The versions of AdmissionReview that the webhook understands: v1.',
+    description: 'The versions of AdmissionReview that the webhook understands, among them v1 or v1beta1.',
   },
   matchConditions,
 };

@@ -369,8 +369,8 @@ function offered(resource: Resource): Resource {
 }
 
 /**
- * Returns a function that returns a new copy of an object at each call. The copy has only values that JSON can
- * represent, and is validated like an object that comes over HTTP.
+ * Returns a function that returns a new copy of a value at each call, with only values that JSON can represent.
+ * @throws ApiError BadRequest for a value that no request body can contain, such as a cycle or a bigint
  */
 function bodyOf(value: unknown): BodySource {
   const first = measuredCopy(value, objectLimits);

@@ -5,11 +5,11 @@ import type { Resource } from '../registry/kinds/resource.ts';
 export type Owners =
   | {
       readonly kind: 'known';
-      /** Owners that exist and do not wait for their dependents. */
+      /** Owners that exist, and are not being deleted in the foreground. */
       readonly solid: readonly OwnerReference[];
       /** Owners that do not exist: there is no object of that kind and name, or it has another UID. */
       readonly dangling: readonly OwnerReference[];
-      /** Owners that are being deleted in the foreground, and wait for this object. */
+      /** Owners that are being deleted in the foreground. They may wait for the deletion of this object. */
       readonly waiting: readonly OwnerReference[];
     }
   /** The kind of `owner` is not served, so it is unknown whether the owner exists. */

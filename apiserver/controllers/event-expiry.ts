@@ -13,11 +13,14 @@ export const defaultEventTtlMs = 3_600_000;
 
 /**
  * The time between two searches for expired events, while there are events. If `eventTtlMs` is shorter, the time is
- * shorter, too.
+ * shorter, too, but at least {@link pauseMs}.
  */
 const intervalMs = 60_000;
 
-/** The number of events that are checked and deleted in one turn of the event loop. Requests run between two turns. */
+/**
+ * The number of events that are checked in one turn of the event loop. The expired ones are deleted at the same time.
+ * Requests run before the next events are checked.
+ */
 const judgedAtOnce = 100;
 
 /**

@@ -67,11 +67,12 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
-  /** One promise for each kind that is being added or removed. No object is judged while one is pending. */
+  /** One promise for each large kind that is being added or removed. No object is judged while one is pending. */
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
   /**
-   * Objects whose owner may be a stored object that cannot be read. They wait until that object is replaced or deleted.
+   * Objects whose owner may be a stored object that cannot be read. They are judged again after each creation or
+   * deletion of an object, since it may be the replacement or deletion of the unreadable object.
    */
   readonly #behindBroken = new Map<string, Node>();
   /**
@@ -285,8 +286,8 @@ export class GarbageCollector {
   }
 
   /**
-   * Deletes an object whose owners are deleted. `isAwaited` is true when an owner waits for the object; the owner then
-   * waits for the object's dependents, too.
+   * Deletes an object whose owners are deleted, or are being deleted in the foreground. `isAwaited` is true if one is
+   * being deleted. An object with dependents is then deleted in the foreground, too, so that the owner waits for these.
    */
   async #delete(node: Node, object: ApiObject, isAwaited: boolean): Promise<void> {
     const { registry, logger } = this.#parts;

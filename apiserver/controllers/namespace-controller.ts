@@ -207,7 +207,10 @@ export class NamespaceController {
     });
   }
 
-  /** True when the store has objects of the namespace whose kinds are not served. It reads every key of the store. */
+  /**
+   * True when the store still has an object of the namespace. The caller knows that no served kind has one. Also true
+   * when the controller has stopped. The search reads the keys of the store up to the first such object.
+   */
   async #isInStore(name: string): Promise<boolean> {
     for await (const rows of this.#parts.store.scan()) {
       if (this.#queue.isStopped) return true;

@@ -76,7 +76,7 @@ export class OwnerGraph {
     return this.#leaving.values();
   }
 
-  /** Yields the owners of an object that wait for their dependents. */
+  /** Yields those owners of an object that wait for their dependents. */
   *leavingOwners({ owners = [] }: Entry): Generator<Leaving> {
     for (const { uid } of owners) {
       const owner = this.#leaving.get(uid);

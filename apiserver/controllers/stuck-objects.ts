@@ -9,10 +9,7 @@ import { nextTurn } from '../turns/next-turn.ts';
 /** A stuck object. */
 interface StuckObject {
   readonly object: NamedObject;
-  /**
-   * `Deleting`, `Failing`, `Parked` (not reconciled again until it changes), or `Behind` (its status is about an
-   * earlier generation).
-   */
+  /** `Deleting`, `Failing`, `Parked`, or `Behind` (the object's status is about an earlier generation). */
   readonly problem: 'Deleting' | 'Failing' | 'Parked' | 'Behind';
   readonly since?: string;
   /** The controller that fails. */

@@ -50,7 +50,7 @@ export class UnservedDependents {
     return (await this.#looks.get()).has(isDependent);
   }
 
-  /** Searches once for all waiting predicates. Returns those that match a stored reference. */
+  /** Searches once for all waiting callers of `some`. Returns their functions that match a stored reference. */
   async #look(): Promise<ReadonlySet<IsDependent>> {
     const { store, table, log, hidden } = this.#parts;
     const asked = this.#asked;

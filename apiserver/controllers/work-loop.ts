@@ -16,7 +16,7 @@ export interface WorkLoopOptions {
   readonly atOnce?: number;
 }
 
-/** The number of items that are handled in one turn of the event loop. Requests run between two turns. */
+/** The number of items whose handling starts in one turn of the event loop. Requests run between two turns. */
 const handledPerTurn = 100;
 
 /** The delay before a failed item is retried. It doubles with each failure in a row, and does not delay other items. */

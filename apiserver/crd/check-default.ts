@@ -67,8 +67,8 @@ export class DefaultCheck {
 }
 
 /**
- * True for metadata of an embedded resource. Its fields are pruned to a fixed list. A default may have other fields, so
- * they are not reported.
+ * True for a path that contains a field `metadata`. The metadata of embedded resources is pruned to a fixed list of
+ * fields, but a default may have other fields there, so these are not reported.
  */
 function isMetadata(path: string): boolean {
   return path.split('.').includes('metadata');

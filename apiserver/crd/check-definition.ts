@@ -204,7 +204,7 @@ interface PathRule {
   readonly violations: DefinitionViolations;
 }
 
-/** Checks that a path consists of fields joined by dots, without lists and filters. */
+/** Checks that a path consists of fields joined by dots, without lists and filters, and begins with one of `below`. */
 function checkPath(field: string, path: string, { below, violations }: PathRule): void {
   const isSimple = /^(?:\.[A-Za-z_][\w-]{0,62}){2,16}$/.test(path);
   if (!isSimple) violations.invalid(field, path, 'should be a json path of fields without array notation');

@@ -32,8 +32,8 @@ interface Visit {
    */
   readonly cardinality: number | undefined;
   /**
-   * An outer schema whose items or fields have no counterpart in the object before a write; undefined when there is
-   * none.
+   * The path of the outermost list around the schema that is not of type map, so that its items have no counterpart in
+   * the object before a write; undefined when there is none.
    */
   readonly uncorrelated: string | undefined;
 }
@@ -146,7 +146,7 @@ function checkTransition(place: string, rule: SchemaRule, { visit, usesOldSelf, 
     );
 }
 
-/** Checks all parts of a rule except its expressions. */
+/** Checks all parts of a rule except `optionalOldSelf` and the meaning of its expressions. */
 function checkForm(
   place: string,
   rule: SchemaRule,

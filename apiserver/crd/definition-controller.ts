@@ -25,7 +25,10 @@ export interface DefinitionControllerParts {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns the conversion for a definition with a conversion webhook. Default: there are no webhooks. */
+  /**
+   * Returns the conversion of a definition with a conversion webhook; undefined for any other definition. Default: no
+   * definition is converted by a webhook.
+   */
   readonly converterOf?: (definition: CustomResourceDefinition) => ConvertTo | undefined;
 }
 

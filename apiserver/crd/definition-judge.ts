@@ -12,8 +12,8 @@ import type { CustomResourceDefinition } from './definition.ts';
 const workPerStep = 2000;
 
 /**
- * Returns the check for writes of CustomResourceDefinitions. It checks Kubernetes' rules, and the cost of the
- * definition. Returns undefined for every other kind.
+ * Returns a function that returns the check for writes of CustomResourceDefinitions, and undefined for every other
+ * kind. The check covers Kubernetes' rules, the cost of the definition, and the rules for models.
  */
 export function definitionJudge(serviceDomain: string): (model: ModelDescriptor) => KindJudge | undefined {
   const { group, kind } = definitionModel;

@@ -11,9 +11,9 @@ import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } fr
 const string: JsonSchema = { type: 'string' };
 
 /**
- * Returns the model of a valid definition: the storage version, and the other served versions. The names are checked
- * later, when the model is registered. The model and the definition share the schemas, so a caller that freezes the
- * model also freezes the schemas of the definition.
+ * Returns the model of a valid definition: the storage version, the other served versions, and with a conversion
+ * webhook also the versions that are not served. The names are checked later, when the model is registered. The model
+ * and the definition share the schemas, so a caller that freezes the model also freezes the schemas of the definition.
  */
 export function modelOfDefinition(definition: CustomResourceDefinition, convert?: ConvertTo): ModelDescriptor {
   const { versions } = definition.spec;
@@ -79,7 +79,8 @@ function modelOfVersion({ spec }: CustomResourceDefinition, version: DefinitionV
 }
 
 /**
- * Returns an index for each selectable field (`spec.size` ...) of any version, if the storage version has this field.
+ * Returns an index for each selectable field (`spec.size` ...) of the given versions, if the storage version has this
+ * field.
  */
 function indexesOf(
   { components, kind }: ModelDescriptor,

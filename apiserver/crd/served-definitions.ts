@@ -51,8 +51,9 @@ export class ServedDefinitions {
   }
 
   /**
-   * Serves the kind of a definition as the definition is now. When only the schema has changed, watches and objects are
-   * not affected. Rejects only when the database fails; for a mistake in the definition, resolves with the outcome.
+   * Serves the kind of a definition as the definition is now. A change that keeps {@link identityOfModel} equal, such
+   * as a change of limits in the schema, does not affect watches and objects. Rejects only when the database fails; for
+   * any other obstacle, such as a mistake in the definition, resolves with the outcome.
    */
   async serve(definition: CustomResourceDefinition): Promise<ServingOutcome> {
     const { name, uid, generation } = definition.metadata;

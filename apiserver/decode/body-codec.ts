@@ -29,7 +29,7 @@ export type WorkerAnswer =
       };
     };
 
-/** The number of bytes from which a body counts as large. */
+/** The number of bytes above which a body counts as large. */
 export const largeBody: number = 64 * 1024;
 
 /** The largest JSON that is parsed on the event loop, which takes up to 10 ms. The worker parses larger bodies. */
@@ -67,8 +67,8 @@ interface Job {
 }
 
 /**
- * Decodes bodies, and writes YAML. A worker thread handles large texts, one at a time, so that they do not block the
- * event loop. The worker starts when it is first needed.
+ * Decodes bodies, and writes YAML. A worker thread decodes large bodies and writes large YAML, one at a time, so that
+ * they do not block the event loop. The worker starts when it is first needed.
  */
 export class BodyCodec {
   /** Counts the bodies that are read for this codec. */
@@ -93,7 +93,7 @@ export class BodyCodec {
    * Decodes a body within the limits of objects. `reader` is the response that waits for the body. For a body that the
    * worker decodes, returns a promise, which also rejects when the reader disconnects before the worker begins. Any
    * other body is decoded only when the returned source is called, so the source throws the errors.
-   * @throws ApiError BadRequest or RequestEntityTooLarge
+   * @throws ApiError BadRequest or RequestEntityTooLarge; ServiceUnavailable when the worker is needed and cannot run
    */
   decode(bytes: Buffer, format: BodyFormat, reader?: ResponseState): BodySource | Promise<BodySource> {
     if (bytes.length > (format === 'json' ? maxJsonHere : maxOtherHere))
@@ -125,7 +125,7 @@ export class BodyCodec {
     });
   }
 
-  /** Ends the worker. Bodies that wait for the worker, and later ones, are refused (503). */
+  /** Ends the worker. Bodies that need the worker, now or later, are refused (503). */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#clock.clearTimeout(this.#idle);

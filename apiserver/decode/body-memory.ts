@@ -41,7 +41,8 @@ export class BodyMemory {
 
   /**
    * Sets the number of bytes that are counted for a request's body. The number replaces an earlier one, and is counted
-   * until the request is {@link release released}. A request for which {@link counts} is false is not counted.
+   * until the request is {@link release released}. A request for which {@link counts} is false is not counted. Nor is a
+   * number below 16 KiB, unless it replaces an earlier one.
    * @throws ApiError ServiceUnavailable, with Retry-After, when all bodies together exceed the limit, or the bodies of
    * the same client exceed half of it
    */

@@ -9,7 +9,7 @@ import { describeJsonProblem } from './json-problem.ts';
 import { hasLoneSurrogate } from './json-value.ts';
 import { parseYaml } from './yaml-body.ts';
 
-/** The format of a body. `applied` means YAML, which includes JSON; a Message means protobuf. */
+/** The format of a body. `applied` means YAML that is usually JSON, as in an apply; a Message means protobuf. */
 export type BodyFormat = 'json' | 'yaml' | 'applied' | Message;
 
 /** Returns the value of a body, within the limits of objects. @throws ApiError BadRequest, RequestEntityTooLarge */
@@ -57,7 +57,8 @@ const comma = 44;
  * UTF-8 cannot encode), and numbers too large for a double. To find duplicate fields, it compares the number of
  * colons in the text with the number of fields in the value, which takes 1.6 µs per KB. Only a body with a mistake is
  * read again, by a slow reader that finds the mistake.
- * @throws ApiError BadRequest that names line and column, or the field, and never quotes the body.
+ * @throws ApiError BadRequest that names line and column, or the field, or the maximum depth. From the body, it quotes
+ * only names of fields, and one character.
  * RequestEntityTooLarge for more fields or items than the limits allow, before the text is parsed.
  */
 export function parseJson(text: string, limits: BodyLimits): unknown {

@@ -82,7 +82,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('names line and column of a mistake, and does not quote the body', () => {
+  it('names line and column of a mistake, and quotes only one character of the body', () => {
     const secret = '{\n  "password": "hunter2",\n  "a": }';
     expect(refusal(secret)).to.equal('the body is not valid JSON: expected a value at line 3, column 8, found "}"');
     expect(refusal('{"a":1')).to.equal(

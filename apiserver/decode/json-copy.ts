@@ -3,10 +3,10 @@ import type { BodyLimits } from '../limits/body-limits.ts';
 import { isIllFormed } from './json-value.ts';
 
 /**
- * Copies a program's value as if it were written as JSON and parsed again. It leaves out the values that JSON leaves
- * out, and refuses the values that {@link parseJson} refuses. Because it writes no text, it takes 3 µs per kilobyte
- * less.
- * @throws ApiError BadRequest beyond the limits, and for values that JSON cannot represent.
+ * Copies a program's value as if it were written as JSON and parsed again. It leaves out or replaces the values that
+ * JSON.stringify leaves out or replaces, and refuses fields named `__proto__` and lone surrogates, as {@link parseJson}
+ * does. Because it writes no text, it takes 3 µs per kilobyte less. Of the limits, it checks only the depth.
+ * @throws ApiError BadRequest for a value that nests too deeply, and for the refused values and bigints.
  */
 export function copyAsJsonObject(value: unknown, limits: BodyLimits): unknown {
   return copy(value, limits.maxDepth, { bytes: 0 });

@@ -50,8 +50,8 @@ export class ServedRequest extends IncomingMessage {
   }
 
   /**
-   * Resolves with the body as it was sent. Rejects when the response closes first, since the client has then
-   * disconnected.
+   * Resolves with the body as it was sent. Rejects when the response closes first, because the client has disconnected
+   * or the response has been sent.
    * @throws ApiError 413 over the limit, 503 when the memory of bodies is full
    */
   receive(res: ServerResponse, memory: BodyMemory): Promise<Buffer> {
@@ -157,8 +157,8 @@ async function readCompressed(req: ServedRequest, { res, memory, encoding }: Com
 }
 
 /**
- * Reads the rest of a body and drops it, up to a limit. Until the rest is read, the connection cannot serve its next
- * request.
+ * Reads the rest of a body and drops it; beyond a limit, closes the connection. Until the rest is read, the connection
+ * cannot serve its next request.
  */
 export function discardRest(request: IncomingMessage): void {
   let discarded = 0;
@@ -230,7 +230,10 @@ function tooLarge(): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: limit is ${maxBodyBytes}`);
 }
 
-/** Returns the media type of a Content-Type header in lower case, without parameters; '' when there is none. @throws ApiError 415 for a charset other than UTF-8. */
+/**
+ * Returns the media type of a Content-Type header in lower case, without parameters; '' when there is none.
+ * @throws ApiError 415 for a charset other than UTF-8.
+ */
 export function readContentType(header = ''): string {
   if (header === '' || header === 'application/json') return header;
   const [type = '', ...parameters] = header.toLowerCase().split(';');

@@ -67,7 +67,7 @@ describe('parseYaml', () => {
     expect(refusal('a:\n  __proto__: {}')).to.contain('__proto__');
   });
 
-  it('does not quote the body in its messages', () => {
+  it('does not quote values of the body in its messages', () => {
     expect(refusal('password: hunter2\na: [1'))
       .to.match(/^not valid YAML: [^\n]+ at line 2, column \d+$/)
       .and.not.contain('hunter2');

@@ -43,7 +43,7 @@ const strictMapping = defineMappingTag<Fields>('tag:yaml.org,2002:map', {
   identify: () => false,
 });
 
-/** The tag of integers. Integers with a leading 0 are octal, as in Kubernetes: `0755` is 493. */
+/** The tag of integers. Octal digits after a leading 0 are octal, as in Kubernetes: `0755` is 493, but `089` is 89. */
 const octalTag = defineScalarTag(intCoreTag.tagName, {
   ...intCoreTag,
   resolve: (source, ...more) =>
@@ -56,8 +56,8 @@ const schema = CORE_SCHEMA.withTags(strictMapping, octalTag);
  * Parses a body of one YAML document (core schema of YAML 1.2: no dates, and `yes` is a string; but `0755` is octal) to
  * a value that JSON can represent. It refuses several documents, duplicate names and names that are not strings,
  * cycles, NaN and infinity, more than 100 aliases, and documents that aliases make too large.
- * @throws ApiError BadRequest that names line and column, or the field; it quotes only names of tags and aliases from
- * the body.
+ * @throws ApiError BadRequest that names line and column, or the field; from the body, it quotes only names of fields,
+ * tags and aliases.
  */
 export function parseYaml(text: string, limits: BodyLimits): unknown {
   const documents = parseYamlDocuments(text, limits);

@@ -23,7 +23,7 @@ export interface YamlMistake {
   readonly document: number;
   /** The line of the mistake in the file, from 1. */
   readonly line: number;
-  /** The description of the mistake, without its position. */
+  /** The description of the mistake, without its line. For a mistake in the syntax, it names the column. */
   readonly message: string;
 }
 

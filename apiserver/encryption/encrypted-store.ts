@@ -213,8 +213,8 @@ export class EncryptedStore implements Store {
   }
 
   /**
-   * Returns a decrypted copy of a row; the row itself when it is not encrypted; a copy with a `problem` when it cannot
-   * be decrypted.
+   * Returns a decrypted copy of an encrypted row, and a row in plain text itself. Returns a copy with a `problem` when
+   * the row cannot be decrypted, or is in plain text although its kind must not be.
    */
   #readable<T extends Pick<Row, 'key' | 'data'>>(row: T, encryption: KindEncryption): T {
     const { key, data } = row;

@@ -37,7 +37,7 @@ export function parseEncryptionConfig(text: string, path: string, environment: E
   }
 }
 
-/** Reads the values of a file, and refuses unknown keys. */
+/** Reads the values of a configuration file, and refuses unknown fields. */
 class ConfigReader {
   readonly #environment: Environment;
   readonly #keys = new Map<string, EncryptionKey>();

@@ -6,7 +6,10 @@ import type { EncryptionKey } from './sealed-bytes.ts';
 /** One way to store bytes: encrypted with a key, or in plain text. */
 export type Provider = { readonly key: EncryptionKey } | { readonly key: undefined };
 
-/** How the objects of some kinds are stored. Writes use the first provider; reads use all of them. */
+/**
+ * How the objects of some kinds are stored. Writes use the first provider. Reads use the keys of all entries; they
+ * accept plain text only if a provider of this entry has no key.
+ */
 export interface EncryptionEntry {
   /** The kinds: `secrets`, `persons.people.example.com`, `*.<group>`, `*.` for the core group, or `*.*`. */
   readonly resources: readonly string[];
@@ -58,8 +61,8 @@ export class Encryption {
   }
 
   /**
-   * Returns how a kind is stored, by the first entry that names the kind. Without such an entry, it is stored in plain
-   * text.
+   * Returns how a kind is stored, by the first entry that names the kind. Without such an entry, every kind except the
+   * vault is stored in plain text.
    */
   of(kind: StoredKind): KindEncryption {
     if (kind.group === vaultKind.group && kind.plural === vaultKind.plural) return this.#vault;
@@ -83,7 +86,8 @@ export class Encryption {
   }
 
   /**
-   * Decrypts bytes that {@link seal} encrypted with any of the keys. Returns the reason if they cannot be decrypted.
+   * Decrypts bytes that {@link seal} encrypted with any of the keys, and returns plain text unchanged. Returns the
+   * reason if the bytes cannot be decrypted, or are in plain text although the kind must not be.
    */
   unseal({ readsPlain }: KindEncryption, place: string, data: Uint8Array): Unsealed {
     if (!isSealed(data)) {

@@ -13,7 +13,7 @@ import { keyBytes } from './sealed-bytes.ts';
 
 /**
  * The prefix of the names of encryption keys in the database's numbered list of names. The list has the name of each
- * key that has ever encrypted an object of the database.
+ * key that may have encrypted an object of the database.
  */
 const keyNamePrefix = 'encryption-key:';
 
@@ -33,9 +33,9 @@ export async function encryptionOf(path: string | undefined, otherwise: OpenEncr
 }
 
 /**
- * Reads the encryption configuration in the file `encryption.key` beside the database. At the first start, creates the
- * file with a new key. Rejects with EncryptionConfigError when the file has none of the keys that have encrypted
- * objects of the database.
+ * Reads the encryption configuration in the file `encryption.key` (see {@link defaultKeyFile}). At the first start,
+ * creates the file with a new key. Rejects with EncryptionConfigError when the file has none of the keys that have
+ * encrypted objects of the database. A database in memory has no file, but the key of this process.
  */
 export function defaultEncryption(database: string): OpenEncryption {
   const path = defaultKeyFile(database);
@@ -62,9 +62,9 @@ export interface ExportedForm {
 }
 
 /**
- * Finds the keys for an import, in the file `encryption.key` beside the database. If the export has no Secrets in plain
- * text, no key is created: the Secrets are already encrypted, and the operator has to copy the key of the exported
- * database.
+ * Finds the keys for an import, as {@link defaultEncryption} does. If the export has no Secrets and no vault in plain
+ * text, no key is read or created: if the export has Secrets, they are already encrypted, and the operator has to copy
+ * the key of the exported database.
  */
 export function importEncryption(database: string, { keys, plainKinds }: ExportedForm): OpenEncryption {
   const needsKey = plainKinds.some((kind) => withoutKeys.isOutdated(withoutKeys.of(kind), new Uint8Array()));

@@ -10,10 +10,10 @@ const unlimited = Number.POSITIVE_INFINITY;
 
 /**
  * The seats of each level. A seat is the right to have one request in progress. While several identities send requests,
- * `people` and `bulk` have few seats, and one identity may have only 4 of them. With more seats, the server would not
- * be faster, and each request would wait for more other requests; 32 requests take a few milliseconds. While one user
- * sends requests without end, a request of another user who has 4 requests in progress takes at most three times as
- * long as without the first user (p99). An identity that is alone gets more seats, since commits of many writes are
+ * `people` and `bulk` have few seats, and one identity may have only 4 seats of each. With more seats, the server would
+ * not be faster, and each request would wait for more other requests; 32 requests take a few milliseconds. While one
+ * user sends requests without end, a request of another user who has 4 requests in progress takes at most three times
+ * as long as without the first user (p99). An identity that is alone gets more seats, since commits of many writes are
  * cheaper, and writes that wait for webhooks take long.
  */
 const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {

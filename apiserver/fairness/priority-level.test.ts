@@ -97,7 +97,7 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal('a');
   });
 
-  it('limits the seats of an identity until ten seconds after the last request of another identity', async () => {
+  it('limits the seats of an identity for ten seconds after successive requests of two identities', async () => {
     const bench = new Bench({ inAll: 2, ofOne: 1 }, { inAll: 8, ofOne: 8 });
     await bench.send('b', 1);
     await bench.send('a', 4);
@@ -129,7 +129,7 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal('a');
   });
 
-  it('refuses a request that has waited for 15 s, and drops a request whose client has disconnected', async () => {
+  it('refuses a request that has waited for 15 s, and a request whose client has disconnected', async () => {
     const bench = new Bench({ inAll: 1, ofOne: 1 });
     await bench.send('a', 2);
     await bench.send('b', 1, { reader: { closed: true } });

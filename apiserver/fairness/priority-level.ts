@@ -99,12 +99,15 @@ export class PriorityLevel {
   readonly name: string;
   readonly #parts: PriorityLevelParts;
   readonly #flows = new Map<string, Flow>();
-  /** The flows with waiting requests, in the order in which they last got a seat. */
+  /** The flows with waiting requests, in the order in which they last got a seat or began to wait. */
   readonly #waiting = new Set<Flow>();
   #inUse = 0;
   #queued = 0;
   #refused = 0;
-  /** True while a request waits for more seats than are free. No other request may take the free seats. */
+  /**
+   * True when the last distribution of free seats stopped at a request that needs more seats than are free. Until the
+   * next distribution, no other request may take the free seats.
+   */
   #isReserved = false;
   #sweep: Timer | undefined;
 
@@ -240,7 +243,7 @@ export class PriorityLevel {
     this.#sweep.unref?.();
   }
 
-  /** Refuses requests that have waited for too long, or whose client has disconnected. */
+  /** Refuses the first requests of each queue that have waited for too long, or whose client has disconnected. */
   #sweepQueues(): void {
     const nowMs = this.#parts.clock.monotonicMs();
     for (const flow of this.#waiting) {

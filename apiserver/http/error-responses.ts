@@ -62,7 +62,7 @@ function writeError(context: Context, error: ApiError): void {
   if (unreadReasons.has(error.reason)) closeOnceRead(context);
 }
 
-/** The reasons for which a request may be refused before its body has arrived. */
+/** The reasons for which the server may stop reading a body, so that the client may still be sending it. */
 const unreadReasons: ReadonlySet<StatusReason> = new Set(['RequestEntityTooLarge', 'ServiceUnavailable']);
 
 /**

@@ -15,7 +15,7 @@ const buckets = [
 
 const subresources: readonly string[] = ['status', 'scale', 'finalize'];
 
-/** The labels of a request. If the request names no kind, all labels except the verb are empty. */
+/** The labels of a request. If the path is not that of a served kind, all labels except the verb are empty. */
 interface Asked {
   readonly verb: string;
   readonly group: string;
@@ -57,7 +57,7 @@ export class RequestObserver {
       help: 'The time from a request to its response; for a watch, to its start.',
     };
     this.#duration = metrics.histogram({ ...duration, labels, buckets });
-    const inflight = { name: 'apiserver_current_inflight_requests', help: 'Requests in progress, except watches.' };
+    const inflight = { name: 'apiserver_current_inflight_requests', help: 'Requests whose response has not begun.' };
     const kinds = metrics.gauge({ ...inflight, labels: ['request_kind'] });
     this.#inflight = { readOnly: kinds.of('readOnly'), mutating: kinds.of('mutating') };
   }

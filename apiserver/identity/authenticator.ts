@@ -41,7 +41,8 @@ export interface AuthenticatorParts {
 /**
  * Finds the user of each request. It tries the credentials in the order of Kubernetes: client certificate, bearer
  * token, session. If a request has an Authorization header, its session and `fallback` are not used: when no
- * authenticator accepts the header, the request has no user, unless it has a valid client certificate.
+ * authenticator accepts the token, the request has no user, unless it has a valid client certificate. With a header
+ * that contains no token, a request never has a user.
  */
 export class Authenticator {
   readonly #parts: AuthenticatorParts;

@@ -14,7 +14,7 @@ export interface BegunLogin {
   readonly secrets: LoginSecrets;
 }
 
-/** The parameters that the issuer's page has sent back through the browser. */
+/** A login whose browser the issuer has redirected back to this server. */
 export interface ReturnedLogin {
   /** The URI to which the issuer redirected the browser. It is registered at the issuer. */
   readonly redirectUri: string;
@@ -40,8 +40,9 @@ export interface LoginProvider {
 }
 
 /**
- * The reason why a login failed: the issuer refused it; the browser sent wrong parameters; the claims of the token
- * result in no user; or the issuer cannot be reached, or responds incorrectly.
+ * The reason why a login failed: the issuer refused it; the browser sent wrong parameters; the ID token could not be
+ * verified, or its claims give no user; or the issuer cannot be reached, responds incorrectly, or needs a client secret
+ * that cannot be read.
  */
 export type LoginFailureReason = 'refused' | 'invalid' | 'no user' | 'unavailable';
 

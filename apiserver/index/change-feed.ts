@@ -57,8 +57,8 @@ export class ChangeFeed {
   }
 
   /**
-   * The number of bytes of the objects in the window. The previous state of a change is not counted, because it was
-   * counted when it was the new state.
+   * The number of bytes of the objects as the changes in the window left them. The state before a change does not
+   * count, because an earlier change left it, or the kind was loaded with it.
    */
   get bytes(): number {
     return this.#window.bytes;

@@ -6,8 +6,8 @@ import type { Entry } from './entry.ts';
 import { PackedChanges, packedTogether, statesOf } from './packed-changes.ts';
 
 /**
- * The number of latest changes that stay objects. All watchers that keep up read the same instances, so they share what
- * is derived from a change, such as its JSON.
+ * The minimum number of latest changes that stay objects. All watchers that keep up read the same instances, so they
+ * share what is derived from a change, such as its JSON.
  */
 const mostRecent = 1024;
 
@@ -31,8 +31,8 @@ export class ChangeWindow {
   }
 
   /**
-   * The number of bytes of the objects. The previous state of a change is not counted again: it was counted when it was
-   * loaded, or when an earlier change wrote it.
+   * The number of bytes of the objects as the changes left them. The state before a change does not count, because an
+   * earlier change left it, or the kind was loaded with it.
    */
   get bytes(): number {
     return this.#bytes;

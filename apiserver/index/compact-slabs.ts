@@ -77,7 +77,7 @@ function* moveRows(slabs: Slabs, table: EntryTable, sparse: ReadonlySet<Block>):
 }
 
 /**
- * Moves the entries of former states. If the record of an entry is also in the table, the entry gets the new position
+ * Moves the entries of the change feed. If the record of an entry is also in the table, the entry gets the new position
  * from the table. Entries that share a record still share it afterwards.
  */
 function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: ReadonlySet<Block>): Steps<void> {

@@ -21,8 +21,8 @@ export interface KnownOwner {
 }
 
 /**
- * One stored object at one revision. An entry is never modified, only replaced, so an array of entries is a consistent
- * snapshot.
+ * One stored object at one revision. The content of an entry never changes, because a write replaces the entry. So an
+ * array of entries is a consistent snapshot.
  */
 export interface Entry {
   /** The key in the kind: `name`, or `namespace/name`. */

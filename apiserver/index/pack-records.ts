@@ -2,9 +2,9 @@ import type { EntryTable } from './entry-table.ts';
 import { Block, largestBlock, roundUp } from './slabs.ts';
 import { head, StoredEntry } from './stored-entry.ts';
 
-/** A piece of memory that contains only records, each behind its bytes. */
+/** A piece of memory that contains objects without gaps: the bytes of each object, followed by its record. */
 export interface PackedBlock {
-  /** The bytes. They are valid until the block after the next one is packed. */
+  /** The content of the block. It remains valid while the next block is packed, but not longer. */
   readonly bytes: Buffer;
   /** The number of records in the block. */
   readonly rows: number;
@@ -36,7 +36,7 @@ export class RecordPacker {
     this.#newRows = table.size === table.end ? undefined : new Int32Array(table.end);
   }
 
-  /** The number of bytes of the records that have been packed. */
+  /** The number of bytes in all blocks that have been packed: those of the objects and of their records. */
   get size(): number {
     return this.#size;
   }
@@ -78,8 +78,8 @@ export class RecordPacker {
 }
 
 /**
- * Copies bytes to the position `to`, and their record to the next multiple of four behind them. Returns the position of
- * the record.
+ * Copies the bytes of an object to the position `to`, and its record to the next multiple of four behind the bytes.
+ * Returns the position of the record.
  */
 function copyTo(target: Block, to: number, { block, at, start, size, recordSize }: StoredEntry): number {
   const place = to + roundUp(size);

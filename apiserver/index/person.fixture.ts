@@ -14,7 +14,7 @@ export interface Person extends ApiObject {
   };
 }
 
-/** Ages are 0 to 999. */
+/** Encodes an age from 0 to 999 with three digits, so that texts sort like numbers. */
 export function encodeAge(age: number): string {
   if (!Number.isInteger(age) || age < 0 || age > 999) throw new RangeError(`${age} is no age`);
   return String(age).padStart(3, '0');

@@ -13,7 +13,7 @@ const largestShared = largestBlock / 8;
 /** The space for the record behind a large object, in bytes. */
 const largeRoom = 4096;
 
-/** The share of garbage above which memory is compacted. */
+/** The share of garbage above which memory is compacted, if the garbage is also more than a largest block. */
 const garbageShare = 1 / 6;
 
 /**
@@ -53,7 +53,7 @@ export interface RecordPlace {
 
 /**
  * The memory for the objects of a kind: blocks that are filled one after the other. Bytes that callers have received
- * remain valid, and keep their block in memory.
+ * remain valid, and keep their block in memory. {@link Slabs.placeBehind} names the only exception.
  */
 export class Slabs {
   #shared: Filling | undefined;
@@ -81,8 +81,9 @@ export class Slabs {
   };
 
   /**
-   * Returns a place for a record of the bytes, right behind them. The bytes are copied, unless they are the last
-   * allocation.
+   * Returns a place for a record right behind the bytes. The bytes are copied, unless they are the last allocation and
+   * their block has space for the record. If the last allocation is copied, its old memory is free again, so the caller
+   * must not use the passed bytes any more.
    */
   placeBehind(bytes: Buffer, length: number): RecordPlace {
     const end = bytes.byteOffset + bytes.length;
@@ -122,7 +123,7 @@ export class Slabs {
     this.#fresh = new Set();
   }
 
-  /** True for a block that {@link seal} has sealed. It must be called before {@link settle}. */
+  /** True for a block that {@link seal} has sealed. Call this only between {@link seal} and {@link settle}. */
   isSealed(block: Block): boolean {
     return this.#fresh?.has(block) !== true;
   }
@@ -155,7 +156,7 @@ export class Slabs {
     return { block: filling.block, at };
   }
 
-  /** Returns the block that has space for this many bytes. */
+  /** Returns a block that has space for this many bytes. If necessary, begins a new block. */
   #fillingFor(size: number): Filling {
     if (size > largestShared) return (this.#large = this.#begin(size + largeRoom));
     if (this.#shared !== undefined && this.#shared.filled + size <= this.#shared.block.bytes.length)

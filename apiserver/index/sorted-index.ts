@@ -38,9 +38,9 @@ const minBucket = 32;
 /**
  * A multimap from strings to the rows of a table, with ranks. Items are ordered by value (by code points), name and
  * namespace. An object may have several values, and has one item for each. An item takes four bytes, and no JavaScript
- * object unless its value is stored with it. The index must not be changed during an iteration. A row must be removed
- * before its record is replaced. The costs below leave out the work of the first read after writes: it
- * places the inserted items in buckets, and computes the ranks of the buckets again.
+ * object unless its value is stored with it. The index must not be changed during an iteration. An item must be removed
+ * before the record of its row is replaced by one with other values. The costs below leave out the work of the first
+ * read after writes: it places the inserted items in buckets, and computes the ranks of the buckets again.
  */
 export class SortedIndex {
   readonly #table: EntryTable;
@@ -150,8 +150,8 @@ export class SortedIndex {
   }
 
   /**
-   * Visits items like {@link forEach}, and passes the value and the rank of each. The visitor must not change the
-   * index.
+   * Visits the same items as {@link forEach}, but passes the value and the rank of each. The visitor must not change
+   * the index.
    */
   forEachValue(from: number, to: number, visit: (value: string, rank: number) => boolean): void {
     this.#place();
@@ -192,8 +192,8 @@ export class SortedIndex {
     let skipped = offset - (this.#size - end);
     while (last >= 0) {
       const value = this.valueAt(last);
-      // Most groups have one member. If the neighbour has another value, no search for the start of the group is
-      // needed.
+      // Most values have one item. If the item before it has another value, no search for the first item of the value
+      // is needed.
       const isAlone = last > 0 && this.valueAt(last - 1) !== value && skipped === 0 && end === last + 1;
       const start = isAlone ? last : this.rankOf(value);
       if (!this.forEach(start + skipped, end, visit)) return false;
@@ -240,7 +240,8 @@ export class SortedIndex {
   }
 
   /**
-   * Places the items that belong in the same bucket as the first of them, and returns the position of the next item.
+   * Places the items that belong in the same bucket as the first of them, and returns the position of the next item. If
+   * the bucket is full, only splits it, and places no item.
    */
   #placeInBucket(items: readonly Item[], from: number): number {
     const buckets = this.#buckets;
@@ -372,7 +373,7 @@ export class SortedIndex {
     this.#changed(bucket);
   }
 
-  /** Merges a small bucket with the next one, if both fit into one. The last bucket is merged with the previous one. */
+  /** Merges a small bucket with the next one (the last with the previous one), if both have at most 96 items in all. */
   #merge(bucket: number): void {
     const left = bucket === this.#buckets.length - 1 ? bucket - 1 : bucket;
     if (left < 0 || this.#buckets.sizeOf(left) + this.#buckets.sizeOf(left + 1) > loadedBucket) return;

@@ -20,7 +20,8 @@ import type { Block } from './slabs.ts';
  *
  * A reference has the position of a text (20 bits), its length (10 bits), and one bit that says whether it is wide,
  * which means in UTF-16. If the highest bit is set and the second-highest is not, the reference has the position of two
- * words that describe a longer text. If both bits are set, it has the position of a list.
+ * words that describe a text whose length or position needs more bits. If both bits are set, it has the position of a
+ * list.
  */
 export const head: Readonly<
   Record<'back' | 'size' | 'low' | 'high' | 'length' | 'key' | 'uid' | 'namespace' | 'owners' | 'counts', number>
@@ -205,7 +206,7 @@ export class StoredEntry implements Entry {
     return locatedText();
   }
 
-  /** Compares the value that {@link oneValueAt} returns, which must exist, with a text by code points. */
+  /** Compares by code points: the value that {@link oneValueAt} returns, with a text. The object must have a value. */
   compareValue(position: number, isLast: boolean, text: string): number {
     this.#locateOne(this.#word(headWords + position), isLast);
     if (isWideText) return compareCodePoints(locatedText(), text);

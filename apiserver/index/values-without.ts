@@ -2,7 +2,7 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 
 /**
  * Returns the values that are not among the others. Both lists have distinct values in the order of code points, so one
- * pass is enough. An object may have 50,000 labels, and to search all others for each label took ten seconds.
+ * pass is enough. With 50,000 labels, to search all others for each label took ten seconds.
  */
 export function valuesWithout(values: readonly string[], others: readonly string[]): readonly string[] {
   if (others.length === 0) return values;

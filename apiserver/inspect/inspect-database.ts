@@ -21,7 +21,10 @@ export interface DatabaseInspection {
 }
 
 export interface InspectDatabaseOptions {
-  /** The path of the encryption configuration. Default `encryption.key` beside the database. */
+  /**
+   * The path of the encryption configuration. Default: `encryption.key`, beside a SQLite file, or in `./data` for other
+   * databases.
+   */
   readonly encryptionConfig?: string;
 }
 

@@ -29,7 +29,7 @@ function setup(): Setup {
 }
 
 describe('MemoryLimit', () => {
-  it('refuses growth from 85 % of the heap on, and accepts it below 82 %', async () => {
+  it('refuses growth when 85 % of the usable heap are in use, until less than 82 % are in use', async () => {
     const at = setup();
     for (const [heap, expected] of [
       [849, false],
@@ -93,7 +93,7 @@ describe('MemoryLimit', () => {
   describe('at a start', () => {
     const mebibyte = 1024 * 1024;
 
-    it('reports when the objects do not fit into the heap, and how much memory they need', () => {
+    it('reports that the objects do not fit into the heap, and how much memory they need', () => {
       const { memory, use } = setup();
       use.heapLimit = 125 * mebibyte;
       memory.begin();
@@ -107,7 +107,7 @@ describe('MemoryLimit', () => {
       );
     });
 
-    it('reports when the objects do not fit into the memory that the system grants, and estimates the needed memory from their bytes', () => {
+    it('reports that the objects do not fit into the memory that the system grants, and estimates the needed memory from their bytes', () => {
       const { memory, use } = setup();
       Object.assign(use, { heapLimit: 4000 * mebibyte, resident: 100 * mebibyte, residentLimit: 320 * mebibyte });
       memory.begin();

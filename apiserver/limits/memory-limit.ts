@@ -8,28 +8,28 @@ import type { MemoryMeter, MemoryUse } from './process-memory.ts';
  */
 const usableShare = 0.8;
 
-/** The share of either limit from which memory counts as full. */
+/** The used share of the usable heap, or of the memory that the system grants, from which memory counts as full. */
 const fullShare = 0.85;
 
 /** The share below which memory no longer counts as full. */
 const freeShare = 0.82;
 
 /**
- * The share of either limit that may be used when a server has read its objects. It is larger than {@link fullShare},
+ * The share that must not be reached while a server reads its objects at a start. It is larger than {@link fullShare},
  * because users can delete objects only after the server has started.
  */
 const startShare = 0.9;
 
 /**
- * The time between two measurements when at least half of a limit is used. When less is used, the time is
+ * The time between two measurements when the used share is at least one half. When less is used, the time is
  * {@link farMs}. A measurement takes 25 µs.
  */
 const nearMs = 100;
 const farMs = 1000;
 
 /**
- * Above {@link fullShare}, garbage is collected again when the heap has grown by this share of its usable size. While
- * memory is full, garbage is also collected after {@link collectMs}.
+ * Above {@link fullShare}, garbage is collected again when the heap has grown by more than this share of its usable
+ * size. While memory is full, garbage is also collected {@link collectMs} after the last collection.
  */
 const collectShare = 0.05;
 const collectMs = 5000;
@@ -122,15 +122,15 @@ export class MemoryLimit {
     if (this.share >= fullShare) this.collect();
   }
 
-  /** Called before the objects of a kind are read. */
+  /** Call this before the objects of each kind are read. The first call notes the memory in use. */
   begin(): void {
     this.#before ??= this.#parts.meter.read();
   }
 
   /**
-   * Returns undefined while the objects of a kind that is opened fit into memory; otherwise, the memory in use.
-   * `objects` is the number of the kind's objects in memory, which have no indexes yet. `bytesAhead` is the memory
-   * outside of the heap that the next step of the caller allocates.
+   * Returns undefined while the objects of a kind that is opened fit into memory; otherwise, the memory that will be in
+   * use after the next step of the caller and with indexes. `objects` is the number of the kind's objects in memory,
+   * which have no indexes yet. `bytesAhead` is the memory outside of the heap that the next step allocates.
    */
   excess(objects: number, bytesAhead: number): MemoryUse | undefined {
     const withNext = (use: MemoryUse): MemoryUse => ({

@@ -9,7 +9,7 @@ export interface MemoryUse {
   /** The limit of `heap`. V8 ends the process when it is exceeded. */
   readonly heapLimit: number;
   readonly resident: number;
-  /** The memory that the system grants: that of the container, or of the machine. */
+  /** The memory that the system grants to this process: its part of the memory of the container or machine. */
   readonly residentLimit: number;
 }
 

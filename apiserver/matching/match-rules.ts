@@ -8,7 +8,7 @@ export interface MatchRule {
   readonly apiVersions?: readonly string[];
   /**
    * Plurals, with or without a subresource: `persons`, `persons/status`, `persons/*`, `*`; also a star instead of the
-   * plural, followed by `/scale` or by a slash and another star.
+   * plural, followed by a slash and a subresource or another star.
    */
   readonly resources?: readonly string[];
   /** `Cluster`, `Namespaced`, or `*`, the default. */

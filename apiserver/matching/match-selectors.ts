@@ -36,7 +36,7 @@ export class CompiledSelectors {
 
   /**
    * Returns whether both selectors match. As in Kubernetes, an object selector matches when it selects the object
-   * before or after the write.
+   * before or after the write, and a namespace selector matches every object that is in no namespace.
    */
   match(written: WrittenObjects, namespaceLabels: NamespaceLabels): boolean {
     return this.#matchNamespace(namespaceLabels) && this.#matchObjects(written);

@@ -11,7 +11,7 @@ const prefix = 'com.example.people.v1alpha1';
 
 /**
  * Converts a schema of the document to a schema for validation. The result refuses undeclared fields, so that the test
- * finds a field that the document lacks. `nullable` beside a reference is expanded.
+ * finds a field that the document lacks. `nullable` beside a reference becomes an `anyOf` with the type `null`.
  */
 function judgingSchema(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;

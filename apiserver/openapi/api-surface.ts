@@ -9,9 +9,9 @@ export interface ApiSurface {
 }
 
 /**
- * Splits a surface by group version. The keys are the paths of the index: `apis/<group>/<version>`, `api/<version>`.
- * The map and its parts are sorted, so that the same surface results in the same documents, whatever the order of
- * registration.
+ * Splits a surface by group version. The keys are the paths in the index at `/openapi/v3`: `apis/<group>/<version>`,
+ * `api/<version>`. The map and its parts are sorted, so that the same surface results in the same documents, whatever
+ * the order of registration.
  */
 export function groupVersionsOf({ models, routes }: ApiSurface): ReadonlyMap<string, ApiSurface> {
   const parts = new Map<string, { readonly models: ModelDescriptor[]; readonly routes: EndpointRoute[] }>();

@@ -1,4 +1,4 @@
-/** Matches abbreviations whose first letter is pronounced with a vowel at its start: an HTTPRoute. */
+/** Matches abbreviations whose first letter has a name that starts with a vowel sound: an HTTPRoute (`aitch`). */
 const spelledWithVowel = /^[AEFHILMNORSX][A-Z]/;
 const spelled = /^[A-Z]{2}/;
 /** Matches words that start with a vowel, but are pronounced like `you` or `won`: a User, a Once. */

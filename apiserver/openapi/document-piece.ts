@@ -9,8 +9,8 @@ import type { Fragment } from './open-api.ts';
 /** The part of a document for one model, or for the endpoints of a group version. */
 export interface DocumentPiece extends Pick<Fragment, 'tags' | 'paths'> {
   /**
-   * The schemas as members of a JSON object, with commas between them. This is the large part, which all documents
-   * share.
+   * The schemas as members of a JSON object, with commas between them. The schemas are the largest part of a piece. All
+   * documents that contain the piece share their text.
    */
   readonly schemas: Buffer;
 }

@@ -89,7 +89,7 @@ describe('OpenAPI documents', () => {
       .that.deep.equals({ description: 'Another person', nullable: true, allOf: [{ $ref: `${prefix}.Person` }] });
   });
 
-  it('name the kind of each schema, which kubectl explain looks up', () => {
+  it('name the kind in the schema of its objects, so that kubectl explain finds the schema', () => {
     expect(whole.components.schemas['com.example.people.v1alpha1.Person']).to.deep.include({
       'x-kubernetes-group-version-kind': [{ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' }],
     });
@@ -115,7 +115,7 @@ describe('OpenAPI documents', () => {
     expect(whole.paths[`${people}/persons/{name}`]?.patch?.['x-kubernetes-group-version-kind']).to.deep.equal(gvk);
   });
 
-  it('have the list of a Namespaced kind in all namespaces, and all other operations only in one namespace', () => {
+  it('have only the list of a Namespaced kind for all namespaces together, and all operations for one namespace', () => {
     expect(Object.keys(whole.paths).filter((path) => path.endsWith('/machines'))).to.deep.equal([
       `${people}/machines`,
       `${people}/namespaces/{namespace}/machines`,

@@ -13,7 +13,7 @@ export interface DocumentInfo {
   readonly version: string;
 }
 
-/** Returns an OpenAPI 3.0 document of these pieces, as JSON. It takes one step for each piece. */
+/** Returns an OpenAPI 3.0 document of these pieces, as JSON. It takes at least one step for each piece. */
 export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]): Steps<Buffer> {
   const ids = new OperationIds();
   const paths: Buffer[] = [];

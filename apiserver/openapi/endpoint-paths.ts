@@ -38,8 +38,8 @@ function itemOf(path: string): PathItem {
 }
 
 /**
- * Returns the operation of a route. If the author's description cannot be written as JSON, the route is shown without
- * it, so that the document is still valid.
+ * Returns the operation of a route. If the author's description (summary, query, body and response) cannot be written
+ * as JSON, the route is shown without the description, so that the document is still valid.
  */
 function shownOperation(route: EndpointRoute, method: Method, path: string): OpenApiOperation {
   try {

@@ -8,13 +8,13 @@ const referencePrefix = '#/components/schemas/';
 
 /**
  * Returns an example object for a model whose schema refers to itself; undefined for all other models. Tools generate
- * example bodies, but they use a string where a schema is recursive, which the server would refuse. This example leaves
- * out recursive fields.
+ * example bodies, but they use a string where a schema is recursive, which the server would refuse. In this example,
+ * recursive fields are absent, null or empty.
  */
 export function exampleBody(model: ModelDescriptor): object | undefined {
   const root = model.components[model.schemaName];
   if (root === undefined || !refersToItself(model)) return undefined;
-  // The status is left out, because controllers set it. metadata is left out, because its schema has its own example.
+  // The example has no status, because controllers set it. The values of the other three fields are set below.
   const {
     metadata: _metadata,
     status: _status,

@@ -3,7 +3,7 @@ import { schemaReference } from './open-api.ts';
 
 /**
  * The names of the schemas that all kinds share. They cannot equal the name of a kind's schema, which begins with the
- * kind's group: the groups `meta` and `autoscaling` have no kinds.
+ * parts of the kind's group in reverse order: the groups `meta` and `autoscaling` have no kinds.
  */
 export const meta = {
   objectMeta: 'meta.v1.ObjectMeta',
@@ -24,8 +24,8 @@ const free: OpenApiSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fie
 const objectMeta: OpenApiSchema = {
   type: 'object',
   description: 'Metadata of a stored object.',
-  // Tools generate example bodies from this example. It leaves out the fields that the server sets, which a creation
-  // may not have.
+  // Tools generate example bodies from this example. It leaves out the fields that the server sets. One of them,
+  // resourceVersion, would make a creation fail.
   example: { name: 'example' },
   properties: {
     name: {

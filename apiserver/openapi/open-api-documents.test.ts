@@ -92,7 +92,7 @@ describe('OpenApiDocuments', () => {
       expect(await documents.find(none), none).to.equal(undefined);
   });
 
-  it('are built from the schemas of one group version only; the index and the hashes read no schema', async () => {
+  it('convert only the schemas of the requested group version, and no schema for the index and for hashes', async () => {
     const read: string[] = [];
     const other = watchedModel('Other', () => read.push('Other'));
     const one = { ...watchedModel('One', () => read.push('One')), group: 'one.example.com' };

@@ -29,7 +29,7 @@ export interface OpenApiDocumentsParts {
   readonly version: string;
 }
 
-/** The size of the document cache in bytes. The pieces of documents are kept as long as their models are served. */
+/** The maximum size of the document cache. In addition, pieces of documents are kept while their models are served. */
 const maxCachedBytes = 32 * 1024 * 1024;
 
 type Groups = ReadonlyMap<string, ApiSurface>;
@@ -60,8 +60,8 @@ export class OpenApiDocuments {
   }
 
   /**
-   * Returns the document at `/openapi/v3`, `/openapi/v3/<path of the index>`, `/openapi/v2` or `/openapi.json`;
-   * undefined for any other path.
+   * Returns the document at `/openapi/v3`, `/openapi/v3/apis/<group>/<version>`, `/openapi/v3/api/<version>`,
+   * `/openapi/v2` or `/openapi.json`; undefined for any other path, and for a group version that is not served.
    */
   async find(path: string): Promise<ServedDocument | undefined> {
     const { groups, kinds } = this.#parts();

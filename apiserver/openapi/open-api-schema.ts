@@ -70,7 +70,7 @@ function* portableReference({ $ref = '', ...rest }: JsonSchema, conversion: Conv
 }
 
 function typeOf(schema: JsonSchema): OpenApiSchema {
-  // A schema with this keyword has no type, and allows integers and texts. If it has an anyOf, the anyOf says this.
+  // A schema with this keyword allows integers and texts, so its `type` is left out. Its own `anyOf` has precedence.
   if (schema['x-kubernetes-int-or-string'] === true) {
     return schema.anyOf === undefined ? { anyOf: [{ type: 'integer' }, { type: 'string' }] } : {};
   }

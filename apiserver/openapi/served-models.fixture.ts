@@ -121,7 +121,7 @@ export const routes: readonly EndpointRoute[] = [
 export async function documentsOf(surface: ApiSurface): Promise<{
   readonly whole: OpenApiDocument;
   readonly swagger: Readonly<Record<string, unknown>>;
-  /** The documents of group versions, by the paths of the index. */
+  /** The documents of group versions, by their paths in the index. */
   readonly parts: ReadonlyMap<string, OpenApiDocument>;
 }> {
   const documents = new OpenApiDocuments({ surface: () => surface, version: '1' });

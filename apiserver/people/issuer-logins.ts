@@ -31,7 +31,7 @@ export interface Return {
   /** The name of the provider in the path of the request. */
   readonly provider: string;
   readonly querystring: string;
-  /** The login that {@link IssuerLogins.begin} returned, from the cookie. */
+  /** The encrypted login that {@link IssuerLogins.begin} returned, from the cookie; undefined without the cookie. */
   readonly sealed: string | undefined;
   /** The client's address, or the block of addresses that counts as one client. */
   readonly address: string;

@@ -149,7 +149,7 @@ function sharedKey(part: Part, key: string): string {
 
 /** A login: its account, and the address from which it comes. */
 export interface Attempt {
-  /** The account; absent when an issuer will name it. */
+  /** The account; absent when an issuer or a token will name it. */
   readonly account?: string;
   readonly address: string;
 }
@@ -158,7 +158,7 @@ function homeOf(account: string, address: string): string {
   return JSON.stringify([account, address]);
 }
 
-/** Drops the oldest item. Maps and sets keep the order of insertion, so it is the first one. */
+/** Drops the oldest item if there are too many. Maps and sets keep the order of insertion, so it is the first one. */
 function dropOldest(kept: Set<string> | Map<string, unknown>): void {
   const [oldest] = kept.keys();
   if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);

@@ -65,7 +65,7 @@ export class People {
   readonly #unfollow: (() => void)[] = [];
   /** The names of users who were just disabled, and whose sessions are not deleted yet. */
   #disabled = new Set<string>();
-  /** The work that deletes these sessions. */
+  /** The running deletion of the sessions of disabled users. */
   #ending: Promise<void> | undefined;
   /** The owners of passwords whose users were absent at the last check. */
   #absent = new Set<string>();

@@ -12,8 +12,8 @@ export interface SessionAuthenticatorParts {
 }
 
 /**
- * Finds the user of a request by the session cookie. Browsers send the cookie with any request to the server, so a
- * write also needs the header Origin, which every browser sends with writes. An earlier check has verified that this is
+ * Finds the user of a request by the session cookie. Browsers add the cookie to requests on their own, so a write also
+ * needs the header Origin, which every browser sends with writes. An earlier check has verified that the header names
  * the server's own origin.
  */
 export class SessionAuthenticator implements SessionFinder {

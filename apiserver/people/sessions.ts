@@ -8,7 +8,7 @@ const prefix = 'session/';
 const usedPrefix = 'session-used/';
 const hourMs = 3_600_000;
 
-/** The time after the last request at which a session ends. */
+/** The time after the last stored use at which a session ends. A use is stored at most once in {@link storeUseMs}. */
 const idleMs = 8 * hourMs;
 
 /** The time after the login at which a session ends in any case. */

@@ -40,7 +40,7 @@ interface ExpressionMistake {
   readonly problem: string;
 }
 
-/** The types that an expression may return. */
+/** The types that an expression may return; an empty list means any type. */
 type Results = readonly CelType['kind'][];
 
 const names: Readonly<Partial<Record<CelType['kind'], string>>> = { null: 'null_type' };

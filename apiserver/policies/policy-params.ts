@@ -21,8 +21,8 @@ export interface ParamsAsked {
 }
 
 /**
- * Returns the objects that a binding names as parameters. A policy is evaluated once for each of them. Returns
- * `[undefined]` when the policy is evaluated only once, without parameters.
+ * Returns the objects that a binding names or selects as parameters. A policy is evaluated once for each of them.
+ * Returns `[undefined]` when the policy is evaluated only once, without parameters.
  * @throws Error for a binding that cannot be used
  */
 export function paramsOf(

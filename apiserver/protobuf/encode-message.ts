@@ -9,8 +9,8 @@ const bytesType = 2;
 const fixed64Type = 1;
 
 /**
- * Encodes a JSON object as a message. Leaves out values of a wrong type, which no valid object has, and empty values of
- * fields that are not `optional`.
+ * Encodes a JSON object as a message. Leaves out values of a wrong type, which no valid object has, and empty single
+ * values (`''`, `0` and `false`) of fields that are not `optional`.
  */
 export function encodeMessage(message: Message, object: JsonObject): Buffer {
   const parts: Buffer[] = [];
@@ -67,7 +67,7 @@ function entry(type: FieldType, key: string, value: unknown): Buffer {
 
 /**
  * Returns a number for an integer or a boolean, and bytes for any other type; undefined for a value that does not have
- * the field's type.
+ * the field's type, and for a `double`, which {@link encodeField} encodes.
  */
 function encodeValue(type: FieldType, value: unknown): Buffer | bigint | undefined {
   if (typeof type !== 'string') return isJsonObject(value) ? encodeMessage(type, value) : undefined;

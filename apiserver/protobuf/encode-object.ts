@@ -5,8 +5,8 @@ import { bytesField, encodeMessage } from './encode-message.ts';
 import { answerMessageOf, listMetaMessage, watchEventMessage } from './object-messages.ts';
 
 /**
- * Encodes an object of a built-in kind, or a Status, for a client that accepts only protobuf. @throws Error when the
- * kind has no message
+ * Encodes an object of a built-in kind of Kubernetes, or a Status, for a client that accepts only protobuf. @throws
+ * Error when the kind has no message
  */
 export function encodeProtobufObject(object: JsonObject): Buffer {
   const { apiVersion, kind } = object;

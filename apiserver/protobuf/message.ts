@@ -47,7 +47,7 @@ export type Message = ReadonlyMap<number, MessageField>;
 /**
  * Decodes a message to its JSON object. Leaves out the fields that only the server sets (`shown`), and empty single
  * values of fields that are not `optional`.
- * @throws ApiError BadRequest, which names the field, when the bytes do not encode this message.
+ * @throws ApiError BadRequest when the bytes do not encode this message. For a wrong value, the error names the field.
  */
 export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Record<string, unknown> {
   if (depth > objectLimits.maxDepth) throw tooDeep();
@@ -171,7 +171,7 @@ function textOf(name: string, bytes: Buffer): string {
 /** The range of times in RFC 3339, in seconds since 1970: 0001-01-01 and 9999-12-31. */
 const [minSeconds, maxSeconds] = [-62_135_596_800n, 253_402_300_799n];
 
-/** Returns the text that a time has in JSON; undefined when the message has no time. */
+/** Returns the text that a time has in JSON; undefined when the message of the time is empty. */
 function timeOf(name: string, type: 'time' | 'microTime', bytes: Buffer): string | undefined {
   if (bytes.length === 0) return undefined;
   const parts = new Map<number, bigint>();

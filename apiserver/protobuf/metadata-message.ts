@@ -49,7 +49,7 @@ export const metadata: Message = message({
   17: ['managedFields', managedFields, 'shown'],
 });
 
-/** The message of one condition of a selector. */
+/** The message of one requirement of a selector. */
 export const requirement: Message = message({
   1: ['key', 'string'],
   2: ['operator', 'string'],

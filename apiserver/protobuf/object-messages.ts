@@ -167,7 +167,7 @@ const messages: Readonly<Record<string, Message>> = {
   ...reviewMessages,
 };
 
-/** Returns the message of a kind; undefined for kinds that are not built in, which have no form in protobuf. */
+/** Returns the message of a built-in kind of Kubernetes; undefined for other kinds, which have no form in protobuf. */
 export function messageOf({
   group,
   version,
@@ -216,7 +216,7 @@ const statusMessage = message({
   6: ['code', 'integer'],
 });
 
-/** Returns the message of an object in a response. The object is a Status or has a built-in kind. */
+/** Returns the message of an object in a response: a Status, or an object of a kind that {@link messageOf} knows. */
 export function answerMessageOf(apiVersion: string, kind: string): Message | undefined {
   if (apiVersion === 'v1' && kind === 'Status') return statusMessage;
   const name = `${apiVersion.includes('/') ? '' : '/'}${apiVersion}/${kind}`;

@@ -20,7 +20,7 @@ const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1';
 const extensions = 'k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1';
 const runtime = 'k8s.io.apimachinery.pkg.runtime';
 
-/** The kinds with a message, by apiVersion. The package of a group is `k8s.io.api.<first label of the group>`. */
+/** The kinds with a message, by apiVersion. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
   v1: ['Namespace', 'Event', 'Secret', 'ConfigMap', 'ResourceQuota', 'ServiceAccount'],
   'events.k8s.io/v1': ['Event'],
@@ -42,13 +42,14 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
   'apiextensions.k8s.io/v1': ['CustomResourceDefinition'],
 };
 
+/** Returns the package of a group: usually `k8s.io.api.<first label of the group>.v1`. */
 function packageOf(apiVersion: string): string {
   if (apiVersion === 'apiextensions.k8s.io/v1') return extensions;
   const group = apiVersion.includes('/') ? (apiVersion.split('.')[0] ?? '') : 'core';
   return `k8s.io.api.${group}.v1`;
 }
 
-/** The names in JSON that differ from those in protobuf in more than the case of the first letter. */
+/** The names in JSON that do not follow from the names in protobuf by the rules of {@link jsonNameOf}. */
 const jsonNames: Readonly<Record<string, string>> = {
   [`${extensions}.JSONSchemaProps.schema`]: '$schema',
   [`${extensions}.JSONSchemaProps.ref`]: '$ref',

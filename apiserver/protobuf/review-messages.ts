@@ -88,7 +88,7 @@ const subjectReview = review({
   6: ['uid', 'string'],
 });
 
-/** The messages of kinds that are never stored, such as reviews: the server only responds to them. */
+/** The messages of kinds whose objects are never stored: the server only responds to a request with such an object. */
 export const reviewMessages: Readonly<Record<string, Message>> = {
   'authentication.k8s.io/v1/TokenRequest': message({
     1: ['metadata', metadata],

@@ -23,13 +23,13 @@ const gatherMs = 200;
 
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
-/** Maintains `status.used` and `status.hard` of quotas for people and tools: the server does not read them. */
+/** Maintains `status.used` and `status.hard` of quotas for people and tools. No limit depends on these fields. */
 export class QuotaController {
   readonly #parts: QuotaControllerParts;
   readonly #getQuotas: () => Resource | undefined;
   readonly #unsubscribe = new Map<Resource, () => void>();
   readonly #queue: WorkLoop<string>;
-  /** The namespaces whose objects have changed since their quotas were last counted. */
+  /** The namespaces whose objects or quotas have changed, and that are not in the work queue yet. */
   readonly #changed = new Set<string>();
   #timer: Timer | undefined;
 

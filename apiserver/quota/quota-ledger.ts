@@ -44,8 +44,8 @@ export class QuotaLedger {
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
   /**
-   * For each quota, by its uid: how often this process has waited to take over the quota since it last allowed or
-   * refused a creation.
+   * For each quota, by its uid: how often this process has waited to take over the quota since it last created an
+   * object, or refused a creation, under this quota.
    */
   readonly #turns = new Map<string, number>();
 
@@ -138,7 +138,8 @@ export class QuotaLedger {
   }
 
   /**
-   * Makes this process the one that counts for a quota. All creations that wait for the same quota share one takeover.
+   * Tries to make this process the one that counts for a quota. All creations that wait for the same quota share one
+   * takeover.
    */
   #takeOver({ object }: ReadQuota): Promise<void> {
     const uid = object.metadata.uid ?? '';

@@ -219,8 +219,8 @@ export class Registry {
   }
 
   /**
-   * Creates an object under the name in the proposal. When a generated name is already taken, calls `retry`. @throws
-   * ApiError AlreadyExists for any other name that is taken
+   * Creates an object under the name in the proposal. When a generated name is already taken, calls `retry` if it is
+   * given. @throws ApiError AlreadyExists when the name is taken in any other case
    */
   #createNamed(
     resource: Resource,
@@ -276,8 +276,8 @@ export class Registry {
   }
 
   /**
-   * Plans and commits a write, and plans it again when another replica was faster. The commit starts in the current
-   * turn of the event loop if nothing has to be awaited.
+   * Plans and commits a write, and plans it again when the object or a required claim has changed since the plan. The
+   * commit starts in the current turn of the event loop if nothing has to be awaited.
    */
   #carryOut(work: Work, race: number): Promise<WriteResult> {
     if (race === maxRaces) return Promise.reject(conflict(work.resource.model, work.name));
@@ -330,14 +330,14 @@ export class Registry {
   /**
    * Plans a write while memory may be behind the writes of other replicas. A plan with a commit can be used directly,
    * because the commit fails if the plan is based on an old state. A plan without a commit, or with another error than
-   * Timeout or InternalError, is made again once memory has all acknowledged writes. A dry run, and a write that depends
-   * on other objects, are not planned before memory has these writes.
+   * Timeout or InternalError, is made again once memory has all acknowledged writes. A dry run, and a write that
+   * depends on other objects, are not planned before memory has these writes.
    */
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
     const isGuarded = this.#planner.rulesOf(resource).guards.length > 0;
     if (!dryRun && !isGuarded) {
       const first = await planOrRefusal(async () => whenConverted(plan));
-      // These refusals usually come from a hook or a webhook that failed. It is not called a second time.
+      // These refusals usually come from a hook or a webhook that failed, which must not be called a second time.
       const isUndecided = first.kind === 'refused' && ['Timeout', 'InternalError'].includes(first.error.reason);
       if (first.kind === 'commit' || isUndecided) return first;
     }

@@ -46,8 +46,8 @@ export class DefaultSizes {
   }
 
   /**
-   * Returns the number of values of a field. If the default will replace the null in the field, the values of the
-   * default are counted.
+   * Returns the number of values in a field or item. If the value is a null that a default will replace, counts the
+   * values of this default.
    */
   #ofChild(value: unknown, field: FieldShape | undefined): number {
     const isReplaced =

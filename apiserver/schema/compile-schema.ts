@@ -72,8 +72,8 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const root = withEnvelope(declared);
   const shapes = new ShapeBuilder(components);
   const shape = shapes.root(root);
-  // The defaults of a client's schema were checked with its definition. They cannot contain themselves, because such a
-  // schema has no references.
+  // The defaults of a client's schema were checked with its definition. They cannot contain themselves, because the
+  // schema of a client has no references.
   if (origin === 'code') checkDefaults(shapes.all());
   const filler = new DefaultFiller(shape);
   const pruner = new Pruner(shape);

@@ -6,8 +6,8 @@ type Fields = Record<string, unknown>;
 
 /**
  * Fills in defaults and removes nulls, in place, as Kubernetes does. An absent field gets its default. If the schema
- * does not say `nullable`, a null counts as absent: the default replaces it, or, if there is none, it is removed. A
- * null in a list stays if the items have no default. An instance handles one object at a time.
+ * does not say `nullable`, a null counts as absent: the default replaces the null; if there is no default, the field is
+ * removed. A null in a list stays if the items have no default. An instance handles one object at a time.
  */
 export class DefaultFiller {
   readonly #root: Shape;

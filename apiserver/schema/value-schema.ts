@@ -10,7 +10,7 @@ const maxNodes = 25_000;
 
 /** The result of {@link ValueSchema.judge}. */
 export interface JudgedValue {
-  /** A copy of the value, with defaults and without unknown fields. */
+  /** A copy of the value, with defaults and without unknown fields; the value itself if it is too large. */
   readonly value: unknown;
   /** The paths of the unknown fields, at most 100. */
   readonly unknownFields: readonly string[];

@@ -65,9 +65,10 @@ export interface ApiServerOptions {
   readonly administratorFile?: AdministratorFile;
   /**
    * The path of a file of kind `EncryptionConfiguration` (apiserver.config.k8s.io/v1). It names the kinds whose objects
-   * are encrypted in the database, and has the keys. Only its owner may have access to it; if the owner is root, its
-   * group may read it. Default: Secrets are encrypted, with the key in the file `encryption.key`. This file is beside a
-   * SQLite database, or else in `./data`; the first start creates it.
+   * are encrypted in the database, and has the keys. The server's own secrets are always encrypted. Only the owner of
+   * the file may have access to it; if the owner is root, its group may read it. Default: Secrets are encrypted, with
+   * the key in the file `encryption.key`. This file is beside a SQLite database, or else in `./data`; the first start
+   * creates it.
    */
   readonly encryptionConfig?: string;
   /**
@@ -162,7 +163,7 @@ export interface ApiServerOptions {
    */
   readonly trustedProxies?: readonly string[];
   /**
-   * The maximum memory, in bytes, of all responses that clients have not read yet. Beyond it, requests for responses of
+   * The maximum memory, in bytes, of all responses that clients have not read yet. Beyond it, reads with a response of
    * 64 KiB or more get 503 with Retry-After. The responses to one client address (with IPv6: to one /64 network) may
    * take half of it. Lists in JSON hardly count, because they are sent from the stored bytes. Default 256 MiB.
    */

@@ -29,7 +29,8 @@ export interface ImportDatabaseOptions {
   /**
    * The path of an encryption configuration, as for the server that will use the database. It encrypts the objects of
    * its kinds that are in plain text in the export. Default: the file `encryption.key` beside a SQLite database, or
-   * else in `./data`. This file encrypts Secrets, and is needed only if the export has Secrets in plain text.
+   * else in `./data`. This file encrypts Secrets and the server's own secrets, and is needed only if the export has
+   * some of them in plain text.
    */
   readonly encryptionConfig?: string;
   /**

@@ -12,7 +12,7 @@ import type { ApiServer } from './api-server.ts';
 
 const objects = 3000;
 
-/** A kind with an index whose function records its calls. */
+/** Returns a kind with an index. Its index function calls `onCall` each time. */
 function thingModel(onCall: () => void): ModelDescriptor {
   const plain: ModelDescriptor = defineModel({
     gvk: 'things.example.com/v1/Thing',
@@ -43,7 +43,7 @@ describe('the build of the indexes of a kind', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('yields to other work after some hundred objects, and reports its progress', async () => {
+  it('yields to other work after at most 200 objects, and reports its progress', async () => {
     const model = thingModel(() => undefined);
     server.schemeManager.register(model);
     const create = async (at: number): Promise<unknown> =>

@@ -18,7 +18,7 @@ export interface RefusalParts {
 /**
  * Refuses requests that are not valid HTTP, or that take too long to arrive: responds with a Status if the socket can
  * be written, and closes the connection. If the client could mistake this response for the response to an earlier
- * request, it closes the connection without a response.
+ * request, the function closes the connection without a response.
  */
 export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, parts: RefusalParts): void {
   const { connections, clock } = parts;

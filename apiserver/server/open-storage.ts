@@ -66,7 +66,8 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   const memory = new MemoryLimit({ ...measured, logger, onFull: () => void compactor.compact() });
   const opened = await store.open();
   await refuseUnfinishedImport(store);
-  // The ages of the changes in the log are unknown after a restart, so the newest changes are kept for watches.
+  // The ages of the changes in the log are unknown after a restart, so only their number decides: the changes of the
+  // last `minChanges` revisions are kept for watches.
   const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
   const vault = await StoreVault.read(store);
   const log = new UnservedLog(floor, vault.kindNumber);

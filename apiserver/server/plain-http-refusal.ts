@@ -6,7 +6,7 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 const handshakeRecord = 0x16;
 
 export interface PlainHttpRefusal {
-  /** A complete HTTP response. */
+  /** The complete HTTP response to plain HTTP. */
   readonly refusal: string;
   /**
    * The time after which a connection that has not started TLS is closed. Within this time, a client that has sent
@@ -17,8 +17,8 @@ export interface PlainHttpRefusal {
 }
 
 /**
- * Responds to plain HTTP on an HTTPS server. Without this, the server would close the connection without a response.
- * Checks the first byte of each connection before TLS reads it.
+ * Makes an HTTPS server respond to plain HTTP; otherwise the server would close the connection without a response.
+ * Checks the first byte of each connection before TLS reads the byte.
  */
 export function refusePlainHttp(server: Server, { refusal, timeoutMs, clock }: PlainHttpRefusal): void {
   const listeners = server.listeners('connection');

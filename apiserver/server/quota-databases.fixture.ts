@@ -59,7 +59,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     return items.map(({ metadata }) => metadata.name);
   }
 
-  it('allows exactly 10 of 40 concurrent creations that two servers share, and 10 again after the objects are deleted', async () => {
+  it('allows exactly 10 of 40 concurrent creations at two servers, and 10 again after these 10 objects are deleted', async () => {
     for (let round = 0; round < 5; round += 1) {
       expectTen(await createAll(`round${round}`), await names());
       expect(await names(1)).to.have.members(await names());
@@ -80,7 +80,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     expect(await names()).to.have.length(most);
   });
 
-  it('stays within the quota during concurrent deletions and creations, and can use all of it afterwards', async () => {
+  it('allows no more than 10 objects during concurrent deletions and creations, and exactly 10 afterwards', async () => {
     await createAll('x');
     const first = await names();
     const [statuses] = await Promise.all([

@@ -107,7 +107,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(await create(server, 'late')).to.equal(undefined);
     const turns = waitsMs.filter((ms) => ms === firstMs || laterMs.includes(ms));
     expect(turns).to.deep.equal([firstMs, ...laterMs]);
-    // The last creation has succeeded, so the next takeover waits no longer than the first one.
+    // The creation of `late` has succeeded, so after the next takeover a creation waits only for the first delay again.
     waitsMs.length = 0;
     await create(other, 'again');
     expect(await create(server, 'once-more')).to.equal(undefined);

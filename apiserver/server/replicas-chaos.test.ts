@@ -31,7 +31,7 @@ interface Known {
   deletions: number;
 }
 
-/** Delays every call of a replica to the database, and makes some calls fail. */
+/** Delays reads of changes and commits, makes some of them fail, and makes the store lose hints. */
 function disturb(store: ReplicaStore, random: () => number): void {
   const pass = async (most: number): Promise<void> => {
     for (let turns = Math.floor(random() * most); turns > 0; turns -= 1) {
@@ -119,7 +119,7 @@ async function readAround(server: ApiServer, writers: readonly Writer[], isOver:
     const before = { ...state };
     const found = await server.client.get(Note, name).catch(absent);
     if (found !== undefined) expect(revisionOf(found)).to.be.at.least(before.revision ?? 0);
-    // An object can only be absent if its deletion was running before the read, or was started during the read.
+    // A stored object can be absent only if its deletion was running before the read, or was started during the read.
     else if (before.revision !== undefined)
       expect(before.isBeingDeleted || state.deletions > before.deletions).to.equal(true);
   }
@@ -127,8 +127,8 @@ async function readAround(server: ApiServer, writers: readonly Writer[], isOver:
 }
 
 /**
- * Follows a kind like an informer: resumes a watch that has ended, and lists again when the history no longer has the
- * position of the watch.
+ * Follows a kind: lists its objects, and watches from the revision of the list. Lists again whenever the watch has
+ * ended. `relists` counts the watches that ended with Expired.
  */
 class Watcher {
   readonly objects = new Map<string, number>();
@@ -229,7 +229,7 @@ async function runSchedule(seed: number): Promise<{ readonly reads: number; read
   }
 }
 
-describe('replicas whose database is slow, sends no hints and fails at random', () => {
+describe('replicas whose database is slow, loses hints and fails, all at random', () => {
   it('agree with each other, with the acknowledged writes, and with the events of their watches [slow]', async () => {
     let relists = 0;
     for (let seed = 1; seed <= 6; seed += 1) {

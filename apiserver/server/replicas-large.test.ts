@@ -16,7 +16,7 @@ interface Person extends ApiObject {
   readonly spec: { readonly email: string; readonly age: number };
 }
 
-/** Returns a kind with a unique index whose function records its calls. */
+/** Returns a kind with a unique index. The function of the index calls `onCall`. */
 function personModel(onCall: () => void = () => undefined): ModelDescriptor<Person> {
   const base = defineModel({
     gvk: 'people.example.com/v1/Person',

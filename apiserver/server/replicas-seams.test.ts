@@ -154,8 +154,8 @@ describe('the parts of a replica at critical moments', () => {
   });
 
   /**
-   * Deletes the object and creates it again with another uid, directly in the store, so that no server's garbage
-   * collector notices it.
+   * Deletes the owner and creates it again with another uid, directly in the store, so that no garbage collector of a
+   * server notices the deletion.
    */
   async function replaceOwner(store: ReplicaStore, uid: string): Promise<void> {
     const changes = await database.replica().changes(0, 100);
@@ -166,7 +166,7 @@ describe('the parts of a replica at critical moments', () => {
     expect(created.outcomes).to.have.nested.property('[0].revision');
   }
 
-  it('handles a hint that arrives while an earlier, wrong hint is compared with the database', async () => {
+  it('returns a new object to a list, even while another list requires a resourceVersion that does not exist', async () => {
     const clock = new FakeClock();
     const a = await start();
     const b = await start({ clock });
@@ -263,7 +263,7 @@ describe('the parts of a replica at critical moments', () => {
     });
   });
 
-  it('refuses a read whose kind is unregistered while the read waits, instead of returning old objects', async () => {
+  it('refuses a read or a creation when its kind is unregistered while the request waits for the latest changes', async () => {
     const [a, b] = [await start(), await start()];
     await a.server.client.create(Note, note('ann'));
     await namesAt(b);

@@ -84,7 +84,10 @@ describe('replicas on one database', () => {
   const namesAt = async ({ server }: Replica): Promise<string[]> =>
     (await server.client.list(Person)).items.map(({ metadata }) => metadata.name).sort();
 
-  /** Starts a watch, which ends when the server stops. Returns a short text for each event. */
+  /**
+   * Starts a watch, which ends when the server stops. `seen` gets a short text for each event. `ended` resolves with
+   * the reason when the watch fails.
+   */
   function follow({ server }: Replica): { readonly seen: string[]; readonly ended: Promise<unknown> } {
     const seen: string[] = [];
     const watch: AsyncIterable<WatchEvent<Person>> = server.client.watch(Person, { resourceVersion: '' });
@@ -227,7 +230,7 @@ describe('replicas on one database', () => {
     expect([...held].sort()).to.deep.equal(atA);
   });
 
-  it('receive the writes that other replicas make after the read of a kind and before its opening', async () => {
+  it('receive the writes that other replicas make after the objects of a kind are read, and before the kind is open', async () => {
     const a = await start();
     await a.server.client.create(Person, person('ann'));
     await a.server.client.create(Person, person('bob'));
@@ -247,7 +250,7 @@ describe('replicas on one database', () => {
     expect(await failing(server.client.create(Person, person('dan', 'ann@example.com')))).to.equal('Invalid');
   });
 
-  it('receive the writes of another replica to a kind that is unregistered, when they register it again', async () => {
+  it('receive the writes of another replica to a kind that they had unregistered, once they register the kind again', async () => {
     const [a, b] = [await start(), await start()];
     b.server.schemeManager.unregister(Person, serviceOwner);
     await a.server.client.create(Person, person('ann'));
@@ -273,7 +276,7 @@ describe('replicas on one database', () => {
   describe('when they have missed changes that are compacted', () => {
     const retention = { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 };
 
-    it('read everything again; watches get a 410, and informers get the differences', async () => {
+    it('read everything again; watches end with Expired, and informers get the differences', async () => {
       const a = await start({ retention });
       const b = await start();
       for (const name of ['stays', 'goes', 'changes']) await a.server.client.create(Person, person(name));
@@ -372,7 +375,7 @@ describe('replicas on one database', () => {
       expect(await failing(a.server.client.create(Person, person('ann')))).to.equal('AlreadyExists');
     });
 
-    it('report the failure in health checks, serve reads of resourceVersion 0 from memory, and recover by themselves', async () => {
+    it('report the failure at /readyz, serve reads of resourceVersion 0 from memory, and recover by themselves', async () => {
       const clock = new FakeClock();
       const { server, store } = await start({ clock });
       await server.client.create(Person, person('ann'));

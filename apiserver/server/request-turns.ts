@@ -13,7 +13,7 @@ const maxBytesOfConnection = 512 * 1024;
  */
 const maxBytesInAll = 64 * 1024 * 1024;
 
-/** The memory of a request in addition to its headers. */
+/** The memory of a request in addition to its URL and its headers. */
 const bytesOfRequest = 4096;
 
 /** The memory of the name or value of a header in addition to its characters. */
@@ -38,7 +38,7 @@ export class RequestTurns {
     const bytes = sizeOf(response.req);
     const assign = response.assignSocket.bind(response);
     this.#add(socket, bytes);
-    // Node calls `assignSocket` when the previous response was sent. It has no other signal for this.
+    // Node calls `assignSocket` when the previous response was sent, and has no other signal for the end of a response.
     response.assignSocket = (assigned) => {
       assign(assigned);
       this.#remove(socket, bytes);
@@ -64,7 +64,7 @@ export class RequestTurns {
     if (before > maxBytesOfConnection && after <= maxBytesOfConnection) socket.resume();
   }
 
-  /** Adds the two listeners of a connection. It is called once for a connection, not for each request. */
+  /** Adds the two listeners of a connection. Called once for each connection, not for each request. */
   #follow(socket: Socket): void {
     // Node resumes reading after each request and each response, so the connection is paused again.
     socket.on('resume', () => {

@@ -11,7 +11,8 @@ export interface MeasuredParts {
 }
 
 /**
- * Adds the metrics of stored objects and watches for each served kind, and of memory. They are sampled at each scrape.
+ * Adds the metrics of memory, and those of the stored objects and the watches of each served kind. The values are read
+ * at each scrape.
  */
 export function sampleServer(metrics: Metrics, { table, watches, memory }: MeasuredParts): void {
   const objects = {
@@ -32,7 +33,7 @@ export function sampleServer(metrics: Metrics, { table, watches, memory }: Measu
   );
   const share = {
     name: 'homeostat_memory_limit_share',
-    help: 'The used share, from 0 to 1, of the heap or of the memory of the container, whichever share is larger.',
+    help: 'The used share of the usable heap or of the memory of the container, whichever is larger; 1 means all.',
   };
   metrics.sample({ ...share, type: 'gauge' }, () => [[[], memory.share]]);
   const refused = {

@@ -122,7 +122,10 @@ export interface Parts {
   readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
 }
 
-/** Opens the built-in kinds and the other stored kinds, listens, and starts the parts that run in the background. */
+/**
+ * Opens the built-in kinds and the kinds of the stored definitions, listens, and starts the parts that run in the
+ * background.
+ */
 export async function beginServing(parts: Parts, settings: Settings): Promise<void> {
   await openBuiltinKinds({ ...parts, ...settings });
   await parts.roles.open();

@@ -45,11 +45,11 @@ export async function startDeaf(database: SharedDatabase, options: Partial<ApiSe
 /** A store on a {@link SharedDatabase}. */
 export class ReplicaStore implements Store {
   readonly isShared = true;
-  /** True when the store receives no hints of changes by other stores. */
+  /** True when the store receives no hints. */
   isDeaf = false;
   /**
-   * Called before a read of changes. This hook and the hooks below are called before or after a method of the store, as
-   * their names say. The method waits for the hook's promise, and rejects if the promise rejects.
+   * Called before {@link changes}. Each of the hooks below is also called before or after one method of the store. The
+   * method waits for the hook's promise, and rejects if the promise rejects.
    */
   beforeChanges: () => Promise<void> = async () => undefined;
   beforeCommit: (batch: readonly Operation[]) => Promise<void> = async () => undefined;

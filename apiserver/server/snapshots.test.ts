@@ -120,7 +120,7 @@ describe('a server that starts from snapshots', () => {
     }
   }
 
-  /** Creates five objects of another kind. */
+  /** Creates five ConfigMaps. */
   async function createMaps(name: string): Promise<void> {
     for (let at = 0; at < 5; at += 1) {
       const response = await fetch(`${running().url}/api/v1/namespaces/default/configmaps`, {
@@ -309,7 +309,7 @@ describe('a server that starts from snapshots', () => {
     expect((await get('')).items).to.have.length(objects + 1);
   });
 
-  it('keeps the file of a kind that is not served while a later start may use it [slow]', async () => {
+  it('keeps the file of an unserved kind as long as a later start may use the file [slow]', async () => {
     await startWithoutKind({});
     await createMaps('map');
     await stop();
@@ -399,7 +399,7 @@ describe('a server that starts from snapshots', () => {
     await start();
     await running().client.delete(plain, 'thing-10');
     await stop();
-    // The database gets an earlier state, and the file stays.
+    // The database gets an earlier state, and the snapshot stays.
     await cp(database('saved'), database());
     await start();
     expect(reasons).to.deep.equal(['the snapshot belongs to another database, or to another state of this database']);
@@ -427,7 +427,7 @@ describe('a server that starts from snapshots', () => {
     await expectThings();
   });
 
-  it('reads the database when the log lacks changes that are later than the file [slow]', async () => {
+  it('reads the database when the change log lacks changes that were made after the snapshot [slow]', async () => {
     await startWithoutKind({});
     await createMaps('map');
     await stop();
@@ -472,7 +472,7 @@ describe('a server that starts from snapshots', () => {
     expect(await readdir(folder)).to.not.include('test.db-snapshots');
   });
 
-  it('deletes the file of a kind that is not served when its objects are encrypted [slow]', async () => {
+  it('deletes the file of an unserved kind when the objects of the kind are encrypted [slow]', async () => {
     await startWithoutKind({ encrypted: ['things.things.example.com'] });
     const response = await fetch(`${running().url}/reencrypt`, { method: 'POST' });
     expect(await response.text()).to.match(/"done":true/);

@@ -3,8 +3,8 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 
 /**
  * The minimum number of bytes that a client must read within {@link withinMs} while more bytes wait for it. Otherwise
- * its connection is closed. The limit is about 8.5 KiB/s. Without it, a client that reads a byte a minute would keep
- * its response in memory for years.
+ * its connection is closed. The limit is about 8.5 KiB/s. Without this limit, a client that reads a byte a minute would
+ * keep its response in memory for years.
  */
 const leastBytes = 512 * 1024;
 const withinMs = 60_000;
@@ -32,7 +32,7 @@ export class StalledReaders {
     this.#clock = clock;
   }
 
-  /** Closes stalled connections. It is called every few seconds. */
+  /** Closes stalled connections. Called every few seconds. */
   check(): void {
     for (const socket of this.#sockets) this.#check(socket);
   }

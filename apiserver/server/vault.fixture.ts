@@ -21,7 +21,7 @@ export function encryptionWith(...names: readonly string[]): OpenEncryption {
   return () => Promise.resolve(encryption);
 }
 
-/** A vault on an open database. It is created in the same way as in a server. */
+/** A vault on an open database. The vault is created in the same way as in a server. */
 export class VaultUnderTest {
   readonly vault: Vault;
   readonly #store: Store;
@@ -138,7 +138,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       await two.close();
     });
 
-    it('returns all earlier changes of the other server once `reach` has resolved', async () => {
+    it('has all earlier changes of the other server once `reach` has resolved', async () => {
       await one.vault.put('a', 1);
       await two.vault.reach();
       expect(two.vault.get('a')).to.equal(1);

@@ -76,7 +76,7 @@ describe('the vault', () => {
     await under.close();
   });
 
-  it('reveals nothing to a reader of the database files', async () => {
+  it('reveals no name and no value to a reader of the database files', async () => {
     const path = newFile();
     const under = await VaultUnderTest.open(createSqliteStore({ path }));
     await under.vault.put('password/planted-user', 'planted-value-1');

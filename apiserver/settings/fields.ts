@@ -15,7 +15,8 @@ export interface FieldPlaces {
 }
 
 /**
- * A mapping in a file of settings. Each getter throws SettingsFileError when the value does not have the getter's type.
+ * A mapping in a file of settings. The methods that return a field throw SettingsFileError when the field has another
+ * type.
  */
 export class SettingsFields {
   readonly #places: FieldPlaces;

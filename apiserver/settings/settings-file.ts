@@ -13,8 +13,8 @@ export interface SettingsText {
 
 /**
  * Reads a file of settings about credentials. Rejects with SettingsFileError when the file is absent or too large, or
- * when users other than its owner have access to it. The group of root may read the file, so that a secret can be
- * mounted.
+ * when users other than its owner have access to it. Exception: the group of a file that root owns may read the file,
+ * so that a secret can be mounted.
  */
 export async function readSettingsText(path: string): Promise<SettingsText> {
   try {

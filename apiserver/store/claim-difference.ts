@@ -12,7 +12,8 @@ export interface ClaimDifference {
 const comparedPerStep = 2_000;
 
 /**
- * Computes the changes that turn the stored claims of a kind into the wanted ones. Each wanted claim occurs only once.
+ * Computes the changes that turn the stored claims of a kind into the wanted ones. `wanted` must not contain a claim
+ * twice.
  */
 export function* claimDifference(
   stored: readonly StoredClaim[],

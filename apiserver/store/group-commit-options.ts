@@ -4,7 +4,7 @@ export interface GroupCommitOptions {
    * faster with more.
    */
   readonly maxOperations?: number;
-  /** The maximum number of bytes of data in a batch of several operations. Default: the store's own limit, or 4 MB. */
+  /** The maximum number of bytes of data in a batch of several operations. Default: the store's own limit, or 4 MiB. */
   readonly maxBytes?: number;
   /**
    * The maximum number of queued operations, without the batch in flight. Beyond it, `submit` rejects with 429. Default

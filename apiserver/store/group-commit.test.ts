@@ -53,7 +53,7 @@ function setUp(options: Partial<GroupCommitOptions> = {}): {
   return { group: new GroupCommit(store, { onError: (error) => errors.push(error), ...options }), commits, errors };
 }
 
-/** Finishes the commit at the position `first`, and all later ones. Resolves when no operation is queued any more. */
+/** Finishes the commit at the position `first`, and all later ones. Resolves when no operation is queued or running. */
 async function finishFrom(
   first: number,
   { group, commits }: { readonly group: GroupCommit; readonly commits: readonly Commit[] },
@@ -71,7 +71,7 @@ async function finishFrom(
 const keysOf = (commits: readonly Commit[]): unknown => commits.map(({ keys }) => keys);
 
 describe('GroupCommit batches', () => {
-  it('commits immediately when idle, and puts all operations that arrive during a commit into the next batch', async () => {
+  it('commits at the end of the turn when idle, and puts all operations that arrive during a commit into the next batch', async () => {
     const { group, commits } = setUp();
     for (const key of ['/a', '/b']) void group.submit(operation(key));
     await settled();
@@ -189,7 +189,7 @@ describe('GroupCommit batches', () => {
     expect(commits).to.be.within(2, 20);
   });
 
-  it('commits the next batch while it delivers the results of the last one, and puts at most half of all writers into a batch', async () => {
+  it('commits the next batch while it delivers the results of the last one, and puts the operations of at most half of all writers into a batch', async () => {
     const { group, commits } = setUp();
     const told: string[] = [];
     for (let at = 0; at < 100; at += 1) void group.submit(operation(`/${at}`)).then(() => told.push('answered'));
@@ -333,7 +333,7 @@ describe('GroupCommit outcomes', () => {
     expect([await first, applied, errors]).to.deep.equal([{ revision: 1 }, [2], [broken]]);
   });
 
-  it('rejects the operations of a batch whose outcome is unknown, does not retry them, and commits the next batch', async () => {
+  it('rejects all operations of a batch when the store crashes, does not retry them, and commits the next batch', async () => {
     const { group, commits } = setUp();
     const lost = ['/a', '/b'].map((key) => group.submit(operation(key)).catch((reason: unknown) => reason));
     const next = group.submit(operation('/a'));

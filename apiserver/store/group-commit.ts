@@ -22,11 +22,11 @@ const enough = 32;
 const maxUnanswered = 2;
 
 /**
- * The number of operations of a larger batch that are settled in one turn of the event loop. Each settled operation
- * causes work: its response is sent, and a request that has waited for it starts. Meanwhile Node.js accepts only one
- * connection in each turn. With 2,000 clients that write, the median time until a new connection was accepted was 2,500
- * ms when a whole batch was settled in one turn, 54 ms with 64 operations in a turn, and 14 ms with 16. A turn costs 1
- * µs.
+ * The maximum number of written operations that are settled in one turn, unless their batch is small. Each settled
+ * operation causes work: its response is sent, and a request that has waited for it starts. Node.js accepts only one
+ * connection in such a turn. With 2,000 clients that write, the median time until a new connection was accepted was
+ * 2,500 ms when a whole batch was settled in one turn, 54 ms with 64 operations in a turn, and 14 ms with 16. A turn
+ * costs 1 µs.
  */
 const maxSettled = 16;
 
@@ -54,25 +54,25 @@ interface Entry {
   required: readonly Requirement[];
   /** The later operations that wait for this one, because they have or require one of its tokens. */
   successors: Entry[] | undefined;
-  /** The number of earlier operations for which this one waits. */
+  /** The number of earlier operations, and of requirements, for which this operation waits. */
   blockers: number;
 }
 
 /**
- * A required claim, and the number of unsettled operations that require it and were submitted after the last change of
- * the claim.
+ * A required claim, and the number of pending operations that require it and were submitted after the last change of
+ * the claim. An operation is pending until its outcome is known.
  */
 interface Requirement {
   readonly claim: string;
   requiring: number;
-  /** The operations that change the claim. They wait until no unsettled operation requires it. */
+  /** The later operations that change the claim. They wait until these pending operations have their outcomes. */
   readonly waiting: Entry[];
 }
 
 /**
  * Combines the writes that arrive during a commit into the next commit. There is no timer: when no commit is running, a
- * write is committed at the latest at the end of the turn of the event loop. Operations on the same key or claim are
- * committed in the order of their submission, each in another batch.
+ * write is committed at the latest at the end of the turn of the event loop. Operations on the same key, and those that
+ * change the same claim, are committed in different batches, in the order of their submission.
  */
 export class GroupCommit {
   readonly #store: CommittingStore;
@@ -84,7 +84,7 @@ export class GroupCommit {
   readonly #enough: number;
   readonly #options: GroupCommitOptions &
     Required<Pick<GroupCommitOptions, 'maxOperations' | 'maxBytes' | 'maxQueued'>>;
-  /** For each token, the last unsettled operation that has it. */
+  /** For each token, the last pending operation that has it. */
   readonly #tails = new Map<string, Entry>();
   readonly #requirements = new Map<string, Requirement>();
   readonly #ready: Entry[] = [];
@@ -150,7 +150,7 @@ export class GroupCommit {
     return this.#inFlight + this.#unanswered + this.#queued === 0;
   }
 
-  /** Resolves as soon as no operation is queued or in flight. */
+  /** Resolves as soon as no operation is queued or in flight, and all results are delivered. */
   drain(): Promise<void> {
     if (this.isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#drained.push(resolve));
@@ -258,8 +258,8 @@ export class GroupCommit {
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refused operations do not count towards the limit of a turn. Most of them are planned again at once. Those that
-      // need the database's revision for this share one read of it, if they are settled in the same turn.
+      // Refused operations do not count towards the limit of a turn. Most of them are planned again at once. If several
+      // of these plans need the database's revision, those that are made in the same turn share one read of it.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;
@@ -272,7 +272,7 @@ export class GroupCommit {
   }
 
   async #onFailed(batch: readonly Entry[], error: unknown): Promise<void> {
-    // Revisions are applied in order, so this waits until the results of the previous batches are delivered.
+    // Revisions are applied in order, so a failed batch waits until the results of the previous batches are delivered.
     await this.#answered;
     await this.#fail(batch, error);
     this.#inFlight = 0;
@@ -380,7 +380,7 @@ function inOrder(outcomes: readonly Outcome[]): readonly number[] {
   return isSorted ? positions : positions.sort((a, b) => (revisions[a] ?? 0) - (revisions[b] ?? 0));
 }
 
-/** Makes an entry wait until an earlier one is settled. */
+/** Makes an entry wait until the outcome of an earlier one is known. */
 function block(entry: Entry, before: Entry): void {
   (before.successors ??= []).push(entry);
   entry.blockers += 1;

@@ -108,7 +108,7 @@ export function revisionsOf({ keys, numbers }: PackedPage): readonly number[] {
   return keys.map((_, position) => numbers[position * pageStride] ?? 0);
 }
 
-/** Returns the revision of the last row. */
+/** Returns the revision of the last row; undefined when the page has no rows. */
 export function lastRevisionOf({ keys, numbers }: PackedPage): number | undefined {
   return numbers[(keys.length - 1) * pageStride];
 }

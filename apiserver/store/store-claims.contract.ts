@@ -7,7 +7,7 @@ import { claimDifference } from './claim-difference.ts';
 import { bytes, committed, create, key, kind, revisionOf, written } from './store-operations.fixture.ts';
 import type { Claim, KindClaims, Operation, Store } from './store.ts';
 
-/** Adds the tests of claims: a unique value has one holder, whatever happens concurrently. */
+/** Adds the tests of claims: a unique value has at most one holder, and only a written operation moves its claims. */
 export function describeClaims(store: () => Store): void {
   const value: Claim = [1, 'ada@example.com'];
   const update = (name: string, expected: number, claims: NonNullable<Operation['unique']>): Operation => {
@@ -159,7 +159,7 @@ export function describeKindClaims(store: () => Store): void {
     expect([outcomes[1], outcomes[3]].map(revisionOf)).to.deep.equal([a + 1, a + 2]);
   });
 
-  it('refuses claims only if an object of the same kind has changed since the revision of the claims', async () => {
+  it('refuses claims if an object of their kind, but not of another kind, has changed since their revision', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const claims = { ...nothing, indexes: [1], revision: a };
     await written(store(), { ...create('of another kind', '2'), kind: 2 });

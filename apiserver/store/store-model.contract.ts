@@ -74,7 +74,7 @@ class StoreModel {
   }
 
   async compact(store: Store, maxRows: number): Promise<void> {
-    // In the first call for this model, this deletes the history that earlier test runs left.
+    // The first compaction of a model deletes the history that earlier test runs left. Later ones find none of it.
     await store.compact(this.#compactRevision, Number.MAX_SAFE_INTEGER);
     const gone = this.#changes.slice(0, maxRows);
     const dropped = await store.compact(this.#revision, maxRows);

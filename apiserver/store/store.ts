@@ -135,7 +135,7 @@ export interface OpenedStore {
   readonly epoch: string;
 }
 
-/** The error of `changes` when the changes after a revision are compacted. */
+/** The error of `changes`, and of a slow `scan`, when the requested changes or states are compacted. */
 export class CompactedError extends Error {
   override readonly name = 'CompactedError';
   readonly compactRevision: number;
@@ -184,8 +184,8 @@ export interface SnapshotMark {
 
 /**
  * The files of snapshots, one for each kind: they have the objects and indexes that a server had in memory when it
- * stopped. A file is valid only for the database with its mark. A copy, a backup or another database has no mark, or an
- * older one.
+ * stopped. A file is valid only for a database with the same mark. A restored backup has no mark, and another database
+ * has another one.
  */
 export interface SnapshotStore {
   /** The folder of the files. It may be missing. */
@@ -282,7 +282,7 @@ export interface Store {
    * Copies the database, while it is in use, into a new file in the same folder, and resolves with the path of this
    * file. Only the owner of the file can read it. The caller deletes the file. The copy has all writes that were
    * acknowledged before the call. A database that is opened from the copy continues at a later revision, with a new
-   * epoch. The method is absent for an engine whose own tools make copies.
+   * epoch. The method is absent for a database in memory, and for an engine whose own tools make copies.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
   /** Absent when the engine cannot keep data about objects, so that each start computes them. */

@@ -5,15 +5,16 @@ import { domainToASCII } from 'node:url';
 const loopback = ['localhost', '127.0.0.1', '::1'] as const;
 
 /**
- * The addresses that mean all addresses of a machine. A server can listen on them, but no client can connect to them.
+ * The addresses that mean all addresses of a machine. A server can listen on them. Its clients use other addresses.
  */
 const unspecified = new Set(['0.0.0.0', '::']);
 
 const dnsName = /^(?=.{1,253}$)[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?)*$/;
 
 /**
- * Returns the names and addresses for which a certificate must be valid, each once and in a normal form. Throws
- * TypeError for a text that is neither a name nor an address.
+ * Returns the names and addresses for which a certificate must be valid, each once and in a normal form: the loopback
+ * names and the given ones, without unspecified addresses. Throws TypeError for a text that is neither a name nor an
+ * address.
  */
 export function certificateNames(given: readonly string[]): readonly string[] {
   const names = [...loopback, ...given].map(normalise).filter((name) => !unspecified.has(name));
@@ -27,7 +28,7 @@ export function namesOfCertificate(subjectAltName: string | undefined): readonly
 }
 
 function normalise(name: string): string {
-  // This removes brackets, as in a URL, and the name of the interface, which is valid only on this machine.
+  // Without the brackets of a URL, and without the name of the interface, which is valid only on this machine.
   const bare = name.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   if (isIPv6(bare)) return new URL(`http://[${bare}]/`).hostname.slice(1, -1);
   if (isIP(bare) !== 0) return bare;

@@ -18,7 +18,10 @@ export interface CertificateSourceParts {
   readonly clientCa?: string | undefined;
 }
 
-/** Returns the source of the certificate, which reads no file yet. Throws TypeError for a malformed host name. */
+/**
+ * Returns the source of the certificate, which reads no file yet. Throws TypeError for a malformed host name, unless
+ * the certificate is given as a file: then the names are not used.
+ */
 export function certificateSource({ clientCa, ...parts }: CertificateSourceParts): CertificateSource {
   const source = serverSource(parts);
   return {

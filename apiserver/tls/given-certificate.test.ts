@@ -57,7 +57,7 @@ describe('a certificate that is given', () => {
     expect((await load()).cert).to.equal(`${made.cert}\n${made.ca!}`);
   });
 
-  it('is refused when others than the owner have access to its key file; only a key file of root may be readable by a group', async () => {
+  it('is refused when users other than the owner have access to its key file; only the group of a key file of root may read it', async () => {
     for (const mode of [0o604, 0o644, 0o660]) {
       await chmod(keyFile, mode);
       expect(await problem()).to.include(`${keyFile}: users other than its owner have access to this private key`);

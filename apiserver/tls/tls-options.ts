@@ -11,8 +11,8 @@ export type TlsOptions =
     }
   | {
       /**
-       * The folder of the server's own authority. The server creates the authority when the folder is absent or empty.
-       * Clients must trust the certificate `ca.crt` in it.
+       * The folder of the server's own authority. The server creates the authority when the folder is absent or has
+       * none of its files. Clients must trust the certificate `ca.crt` in it.
        */
       readonly directory: string;
     };

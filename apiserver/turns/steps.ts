@@ -28,7 +28,7 @@ export function allSteps<R>(steps: Steps<R>): R {
   }
 }
 
-/** Work that has only one step. */
+/** Work that pauses once, and then does everything in one step. */
 export function* oneStep<R>(step: () => R): Steps<R> {
   yield;
   return step();

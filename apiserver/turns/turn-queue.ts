@@ -14,9 +14,10 @@ export const msPerTurn = 5;
  */
 const upkeepMsPerTurn = 1;
 
+/** The waiting steps of one purpose. */
 interface Lane {
   readonly waiting: (() => void)[];
-  /** The time that the steps of this lane have taken. */
+  /** The time that the steps of this lane have taken. Raised to that of the other lanes when idle work begins again. */
   usedMs: number;
   /** The time that the steps of this lane have taken in the current turn. */
   turnMs: number;

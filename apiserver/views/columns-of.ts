@@ -9,7 +9,7 @@ import { rbacColumns } from './rbac-columns.ts';
 import { webhookColumns } from './webhook-columns.ts';
 import { declaredColumns, defaultColumns, TableColumns } from './table-columns.ts';
 
-/** The columns of the built-in kinds with cells that are computed, not only read from a field. */
+/** The columns of Events, Secrets and ConfigMaps. */
 const columnsOfBuiltins = [
   { model: eventKind, columns: columnsOfEvents },
   { model: secretKind, columns: columnsOfSecrets },

@@ -85,8 +85,8 @@ function withFieldAt(path: FieldPath, value: unknown): RowSource {
 }
 
 /**
- * Returns the value of a cell. An object or a list may have megabytes, so it is not parsed: a column of type string
- * shows its JSON, and other columns show nothing.
+ * Returns the value of a cell. An object or a list may have more than a megabyte, so it is not parsed: a column of type
+ * string shows its JSON, and other columns show nothing.
  */
 function shownValue(type: PrinterColumn['type'], json: Buffer | undefined): unknown {
   if (json === undefined) return undefined;

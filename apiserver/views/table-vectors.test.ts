@@ -110,8 +110,8 @@ describe('table-convert.json: tables as in the real server', () => {
       const { columnDefinitions, rows } = tableOf(vector);
       const { ColumnDefinitions, Rows } = vector.want;
       const shown = columnDefinitions?.map((column) => ({
-        // In the recorded cases, this column has the name `name`. This server calls it `Name`, as real servers do in
-        // their responses.
+        // In the recorded cases, the column of names is called `name`. This server calls it `Name`, as real servers do
+        // in their responses.
         Name: column.name === 'Name' ? 'name' : column.name,
         Type: column.type,
       }));

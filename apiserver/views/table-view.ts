@@ -19,7 +19,7 @@ export interface TableViewParts {
 
 /**
  * The maximum size of an object that is parsed completely. In a larger object, only the fields that the columns show
- * are parsed, because parsing 3 MB takes 50 ms.
+ * are parsed, because parsing takes 17 ms for each MB.
  */
 const parsedWhole = 64 * 1024;
 

@@ -54,7 +54,7 @@ class BlockedAddressError extends Error {
 
   constructor(host: string, address: string) {
     const what = host === address ? address : `${host} (${address})`;
-    super(`${what} is a link-local or metadata address, which is never called`);
+    super(`${what} is a reserved, link-local or metadata address, which is never called`);
   }
 }
 

@@ -59,7 +59,7 @@ const maxAnnotationLength = 10 * 1024;
 /** The maximum length of a patch in base64. */
 const maxPatchLength = 4 * 1024 * 1024;
 
-/** Returns the version of AdmissionReview for a webhook that accepts these versions. */
+/** Returns the first of these versions of AdmissionReview that the server knows (`v1`, `v1beta1`); `v1` if none. */
 export function reviewVersionOf(accepted: readonly string[]): string {
   return accepted.find((version) => version === 'v1' || version === 'v1beta1') ?? 'v1';
 }
@@ -68,7 +68,10 @@ export function reviewBody(request: AdmissionRequest, version: string): string {
   return JSON.stringify({ kind: 'AdmissionReview', apiVersion: `admission.k8s.io/${version}`, request });
 }
 
-/** Reads an AdmissionReview with a response. @throws Error, with the wording of kube-apiserver, for anything else. */
+/**
+ * Reads an AdmissionReview with a response. @throws Error for anything else, with the wording of kube-apiserver if
+ * kube-apiserver has a message for it
+ */
 export function readVerdict(
   review: unknown,
   { uid, version, mayPatch }: { readonly uid: string; readonly version: string; readonly mayPatch: boolean },

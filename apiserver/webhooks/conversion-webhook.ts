@@ -49,7 +49,7 @@ export class ConversionWebhook implements RemoteConverter {
 
   /**
    * Returns the object in another version. @throws PendingConversion when the webhook has to be called first; ApiError
-   * when the webhook has refused the conversion
+   * while {@link refuse} is in force for this conversion
    */
   convert(object: ApiObject, apiVersion: string): ApiObject {
     if (object.apiVersion === apiVersion) return object;

@@ -36,8 +36,8 @@ export class WebhookClient {
   }
 
   /**
-   * Returns the JSON of the response. @throws Error with the wording of kube-apiserver when no usable response arrives
-   * in time
+   * Returns the JSON of the response. @throws Error when no usable response arrives in time, with the wording of
+   * kube-apiserver if kube-apiserver has a message for the reason
    */
   async post({ place, timeoutMs, body }: WebhookCall): Promise<unknown> {
     const request = this.#connections.requestTo(place, timeoutMs);

@@ -14,7 +14,7 @@ export interface WebhookPlaceOptions {
 /** The address of a webhook, and the data with which its certificate is checked. */
 export interface WebhookPlace {
   readonly url: URL;
-  /** The name that the certificate must have. Default: the host of the URL. */
+  /** A name that the certificate may have instead of the host of the URL. Default: none. */
   readonly serverName?: string;
   /** The trusted certificate authorities, in PEM. Default: the authorities that Node trusts. */
   readonly ca: string | undefined;
@@ -63,7 +63,7 @@ export class WebhookPlaces {
     }
     const url = new URL(origin);
     url.pathname = path.startsWith('/') ? path : `/${path}`;
-    // The certificate of a webhook behind a service must have the DNS name of the service.
+    // The certificate of a webhook behind a service has the DNS name of the service, or the host of its address.
     return { url, serverName: `${name}.${namespace}.svc` };
   }
 

@@ -13,7 +13,7 @@ import { newPerson, personModel } from '../load/person.ts';
 import { writeLines } from './line-writer.ts';
 import type { Person, PersonField } from '../load/person.ts';
 
-/** The number of writes at the same time. */
+/** The number of operations at the same time. */
 const width = 256;
 
 /** The number of objects that updates and reads use, one after the other. */
@@ -35,8 +35,8 @@ export interface Filling {
 }
 
 /**
- * Creates objects in the server. Their JavaScript objects are made before the time is measured, because the process
- * that measures the limit also makes its bytes before that time.
+ * Creates objects in the server. The JavaScript objects are made before the measurement begins, because the process of
+ * the limit also makes its bytes before its measurement.
  */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {

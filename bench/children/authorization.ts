@@ -40,8 +40,8 @@ function authorizerOf(): RbacAuthorizer {
 const verbs = ['get', 'list', 'update', 'delete'];
 
 /**
- * Requests for objects with different names. Most of them are not allowed, so that all rules are checked for them; some
- * are allowed.
+ * Requests for objects with different names. Some are allowed. Most are not, so that the rules of the user and of each
+ * of the user's groups are looked up.
  */
 const requests = Array.from({ length: 1_000 }, (_each, number) => ({
   isResource: true as const,

@@ -41,8 +41,8 @@ async function open(url: string): Promise<void> {
 }
 
 /**
- * Writes transactions. When a transaction has several writes, the function first reads the objects, and also writes a
- * log, as the store does.
+ * Writes transactions. When a transaction has several writes, the function first reads the objects, and also writes the
+ * head key and a log entry, as the store does.
  */
 async function write({ count, size, width }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width }, () => (size === 1 ? createOne() : createSeveral(size)));
@@ -137,7 +137,7 @@ class Turns {
       if (created) started();
       this.#see(events.at(-1)?.kv.value);
     });
-    // When the watch ends, an error is emitted as well. Without a listener, it would end the process.
+    // The end of the watch also emits an error. Without a listener, this error would end the process.
     watch.on('error', () => undefined);
     watch.write({ create_request: { key: headKey } });
     this.#watch = watch;
@@ -148,7 +148,7 @@ class Turns {
       const started: Turns = new Turns(at, () => resolve(started));
     });
     const { kvs } = await connection.call('KV/Range', { key: headKey });
-    // If the watch has reported a change in the meantime, its head is newer than the one that was read.
+    // If the watch has already reported a head, this head is not older than the one that was read.
     if (turns.#head.length === 0) turns.#see(kvs[0]?.value);
     return turns;
   }

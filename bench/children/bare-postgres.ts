@@ -21,7 +21,7 @@ let url: string;
 let connection: PostgresConnection;
 let created = 0;
 let updated = 0;
-/** The revisions of the objects that are updated, one after the other. */
+/** The revisions of the prepared objects, by the number of the object. Updates change these objects in turn. */
 let revisions: number[] = [];
 
 export interface BareBatches {
@@ -43,7 +43,7 @@ async function open(database: string): Promise<void> {
   connection = await Connection.open(url);
 }
 
-/** Creates the objects that are updated, one after the other. */
+/** Creates, in one transaction, the objects that updates change in turn. */
 async function prepare(count: number): Promise<void> {
   revisions = await commit(connection, 'create', numbersFrom(0, count));
   created = count;
@@ -121,7 +121,7 @@ async function commit(
 
 /**
  * Returns the parameters in the order in which the statement numbers them: the columns of the operations, the data of
- * all objects as one value, and the id of the transaction.
+ * all objects as one value, the id of the transaction, and the required generation of the indexes.
  */
 function parametersOf(verb: 'create' | 'update', numbers: readonly number[]): unknown[] {
   const bytes = Buffer.allocUnsafe(numbers.length * data.length);

@@ -1,5 +1,5 @@
-// The limit for the storage: better-sqlite3 alone, with the same tables, the same bytes and the same number of rows per
-// commit.
+// The limit for the storage: better-sqlite3 alone, with the same table `history`, the same bytes and the same number of
+// rows per commit.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -11,13 +11,13 @@ const schema = `
   CREATE TABLE history (revision INTEGER PRIMARY KEY, op INTEGER NOT NULL, kind INTEGER NOT NULL, previous INTEGER,
     key TEXT NOT NULL, data BLOB, CHECK (op = 2 OR data IS NOT NULL));`;
 
-/** The number of objects that updates and reads use, one after the other. */
+/** The number of objects that updates and gets use, one after the other. */
 const roundSize = 1_000;
 
 let database: Database.Database;
 let revision = 0;
 let created = 0;
-/** The revision of each object, by the number of the object. The store has them in memory, too. */
+/** The revision of each object, by the number of the object. The store also has the revisions in memory. */
 const present: number[] = [];
 
 export interface SqliteWrites {
@@ -115,7 +115,7 @@ function list(count: number): Figures {
   return readAll(count, () => read.all().map(parse));
 }
 
-/** Reads every object once. In the figures, `p50Ms` is the time of all reads together. */
+/** Reads and parses every object once. In the figures, `p50Ms` is the time of all reads together. */
 function scan(file: string): Figures {
   const source = new Database(file, { readonly: true });
   const startMs = performance.now();
@@ -129,7 +129,7 @@ function scan(file: string): Figures {
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs };
 }
 
-/** Only reads every row. Returns the time in milliseconds. */
+/** Reads every row, but does not parse it. Returns the time in milliseconds. */
 function readRows(file: string): number {
   const source = new Database(file, { readonly: true });
   const startMs = performance.now();
@@ -144,7 +144,7 @@ function readRows(file: string): number {
   return elapsedMs;
 }
 
-/** Only reads the files of a folder into memory. Returns the time in milliseconds. */
+/** Reads the files of a folder into memory, and does nothing else. Returns the time in milliseconds. */
 async function readFiles(folder: string): Promise<number> {
   const startMs = performance.now();
   let bytes = 0;
@@ -154,12 +154,15 @@ async function readFiles(folder: string): Promise<number> {
   return elapsedMs;
 }
 
-/** The memory of {@link hold}. */
+/** The memory that {@link hold} has filled. */
 let held: readonly Buffer[] = [];
 
 const heldTogether = 1024 * 1024;
 
-/** Fills this many bytes of memory. Returns the resident memory of the process. */
+/**
+ * Fills this many bytes of memory, rounded up to whole megabytes. Returns the resident memory of the process without
+ * the bytes that the rounding added.
+ */
 function hold(bytes: number): number {
   held = Array.from({ length: Math.ceil(bytes / heldTogether) }, () => Buffer.alloc(heldTogether, 1));
   return process.memoryUsage.rss() - held.length * heldTogether + bytes;

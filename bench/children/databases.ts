@@ -13,8 +13,8 @@ type SqlEngine = 'postgres' | 'mysql';
 interface Server {
   readonly name: string;
   /**
-   * The environment variable with the URL of the server, which the tests use, too. The user in the URL must be allowed
-   * to create databases.
+   * The environment variable with the URL of the server. The tests use the same variable. The user in the URL must be
+   * allowed to create databases.
    */
   readonly variable: string;
   readonly defaultUrl: string;
@@ -54,7 +54,10 @@ function create(engine: Engine): Promise<string | undefined> {
   return created;
 }
 
-/** Starts a new etcd cluster, and returns the URL of an empty database on it; undefined when etcd is not installed. */
+/**
+ * Starts a new etcd cluster, and returns the URL of an empty database on it. When etcd is not installed, returns
+ * undefined, or throws in CI.
+ */
 async function startEtcd(size: number): Promise<string | undefined> {
   const { EtcdCluster: Cluster, hasEtcd, missingEtcd } = await loadModule('store/etcd/etcd-cluster.test-support');
   if (!(await hasEtcd())) {
@@ -68,8 +71,8 @@ async function startEtcd(size: number): Promise<string | undefined> {
 }
 
 /**
- * Creates an empty database, and returns its URL; undefined when the variable is not set and no server runs at the
- * default address.
+ * Creates an empty database, and returns its URL. When the variable is not set and no server runs at the default
+ * address, returns undefined, or throws in CI.
  */
 async function createDatabase(engine: SqlEngine): Promise<string | undefined> {
   const { variable, name: server } = servers[engine];

@@ -18,13 +18,13 @@ export interface Synchronisation {
   /** The size of the cached objects as JSON, in bytes. */
   readonly jsonBytes: number;
   /**
-   * The growth of this process's memory, measured after garbage collection. In the first round, it is the memory of the
-   * objects.
+   * The growth of this process's memory, measured after garbage collection. In the first round, this growth is the
+   * memory of the objects.
    */
   readonly heldBytes: number;
 }
 
-/** Starts an informer of the kind at a server. Resolves when all objects have arrived. Needs --expose-gc. */
+/** Starts an informer of the kind Person at a server. Resolves when all objects have arrived. Needs --expose-gc. */
 async function synchronise(url: string): Promise<Synchronisation> {
   const before = heldBytes();
   const informer = createClient(url).informer(model);
@@ -39,7 +39,7 @@ async function synchronise(url: string): Promise<Synchronisation> {
   return { ms, objects, jsonBytes: jsonBytes(informer.list()), heldBytes: held };
 }
 
-/** Measures the limit: it fetches and parses the same pages, and keeps nothing. Returns the time in milliseconds. */
+/** Measures the limit: fetches and parses the same pages, and keeps nothing. Returns the time in milliseconds. */
 async function parsePages(url: string): Promise<number> {
   const startMs = performance.now();
   let token = '';

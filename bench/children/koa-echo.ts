@@ -20,13 +20,13 @@ app.use(async (context) => {
   context.body = last;
 });
 
-/** The memory of `hold`, which no request uses. */
+/** The memory that `hold` has filled. No request uses it. */
 let held: readonly Buffer[] = [];
 
 const heldTogether = 1024 * 1024;
 
 answerCalls({
-  /** Fills this many bytes of memory. Returns the number of its parts. */
+  /** Fills this many bytes of memory, rounded up to whole megabytes. Returns the number of megabytes. */
   hold: (bytes: number) => {
     held = Array.from({ length: Math.ceil(bytes / heldTogether) }, () => Buffer.alloc(heldTogether, 1));
     return held.length;

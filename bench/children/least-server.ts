@@ -1,5 +1,6 @@
-// A server that does only the necessary work of a create or an update: the object's bytes, a commit together with other
-// writes, and an entry in the indexes. An update also parses the stored object. It checks nothing, notifies no watchers, and always writes the same metadata.
+// A server that does only the necessary work of a create or an update: it makes the object's bytes, commits them
+// together with other writes, and puts an entry into the indexes. For an update, it also parses the stored object. The
+// server checks nothing, notifies no watchers, and writes the same metadata for each new object.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
-// The limit for as many watchers as a server allows. It keeps each body that it receives as a frame, and only writes
-// frames to sockets, with one system call for all frames that a watcher lacks. It writes to the watchers in a fixed
-// order, again and again, so that each of them waits for one round at most.
+// The limit for as many watchers as a server allows by default. This server keeps each body that it receives as a
+// frame, and only writes frames to sockets, with one system call for all frames that a watcher lacks. The server writes
+// to the watchers in a fixed order, again and again, so that each watcher waits for one round at most.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import { answerCalls } from '../processes/answer-calls.ts';
 
 interface Watcher {
   readonly socket: Socket;
-  /** The number of frames that the watcher has received. */
+  /** The number of the frames that were written to the watcher, or existed before it connected. */
   received: number;
 }
 

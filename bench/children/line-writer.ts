@@ -6,7 +6,7 @@ const enoughBytes = 256 * 1024;
 const gatherMs = 50;
 
 /**
- * Writes the same line to a file for each response of this process, which is the least possible cost of a log of
+ * Writes the same line to a file for each response of this process. This is the least possible cost of a log of
  * requests. Lines are copied into one buffer, which is written as a batch.
  */
 export async function writeLines({ path, line }: { readonly path: string; readonly line: string }): Promise<void> {

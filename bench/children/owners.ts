@@ -87,13 +87,13 @@ function sites(onRun: (name: string) => boolean): ControllerDefinition {
 export interface Reconciled {
   /** The time from the start until all sites are reconciled and no work is left. */
   readonly ms: number;
-  /** The processor time of the whole process during this time. */
+  /** The processor time of the whole process during `ms`. */
   readonly cpuMs: number;
   /** The memory of the process in bytes, after garbage collection, while the controller still runs. */
   readonly heldBytes: number;
 }
 
-/** Starts a controller, and stops it when it has reconciled all of `count` sites. */
+/** Starts a controller, and stops it when it has reconciled all of `count` sites and has no work left. */
 async function reconcileAll(count: number): Promise<Reconciled> {
   // A set, because a site is reconciled more than once when its pages change.
   const reconciled = new Set<string>();
@@ -114,7 +114,10 @@ async function reconcileAll(count: number): Promise<Reconciled> {
   return { ms, cpuMs: (user + system) / 1000, heldBytes: held };
 }
 
-/** Creates the same objects without a controller, which is the least possible cost of its writes. */
+/**
+ * Creates the sites and their pages without a controller. This is about the least possible cost of the controller's
+ * writes.
+ */
 async function createAll(options: {
   readonly count: number;
   readonly size: number;

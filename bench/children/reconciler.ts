@@ -1,5 +1,5 @@
-// Our side of the comparison: one controller that does nothing. Its server is in this process, or in another one at a
-// URL.
+// Our side of the comparison: one controller whose runs do nothing, or only a rare write. Its server is in this
+// process, or in another process at a URL.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { startApiServer } from '@homeostat/apiserver';
 import { controller, createClient, createManager } from '@homeostat/controller-runtime';
@@ -19,7 +19,7 @@ let created = 0;
 interface Running {
   /** Stops the controller. Settles when all its parts have stopped. */
   stop(): Promise<void>;
-  /** Returns true when all initial objects have been reconciled. */
+  /** Returns true when the controller has started and no key is ready or being processed. */
   isIdle(): boolean;
 }
 
@@ -79,15 +79,15 @@ interface Recording {
   readonly isPaced: boolean;
 }
 
-/** The first seconds do not count, because the first runs after a pause are recorded differently. */
+/** The first three seconds do not count, because more runs are recorded after a pause than later. */
 const warmMs = 3000;
 
 /** One run in ten writes its object. */
 const runsPerWrite = 10;
 
 /**
- * Measures runs of which some write. The figures are the runs per second, and the processor time of all threads for
- * each run.
+ * Measures runs, of which one in ten writes. The figures are the runs per second, and the processor time of all threads
+ * for each run.
  */
 async function runRecorded({ seconds, isReported, isPaced }: Recording): Promise<Figures> {
   let runs = 0;
@@ -175,7 +175,10 @@ async function writeAndWait({ count, perSecond }: Writing): Promise<WrittenFigur
   return writtenFigures({ started, answered, elapsedMs });
 }
 
-/** Sends writes while the initial objects are still being reconciled, one write in each turn of the event loop. */
+/**
+ * Sends one write after the other while the initial objects are still being reconciled. Each write waits for the run of
+ * the previous write. A run takes one turn of the event loop.
+ */
 async function writeDuringStart(count: number): Promise<WrittenFigures & { readonly left: number }> {
   const started = new Float64Array(count);
   const answered = new Float64Array(count);

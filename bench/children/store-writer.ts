@@ -1,5 +1,5 @@
 // Our side of the comparison, without a server: group commits with the store of a database, as in one replica, or the
-// store's scan of all objects.
+// store's start or its scan of all objects.
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
@@ -20,7 +20,7 @@ let store: Store;
 let commits: GroupCommit;
 let created = 0;
 let updated = 0;
-/** The revisions of the objects that are updated, one after the other. */
+/** The revisions of the prepared objects, by the number of the object. Updates change these objects in turn. */
 let revisions: number[] = [];
 
 export interface StoreWrites {
@@ -45,7 +45,7 @@ async function open(url: string): Promise<void> {
   commits = new Commits(store, { onError, follow: async () => undefined });
 }
 
-/** Creates the objects that are updated, one after the other. */
+/** Creates the objects that updates change in turn. */
 async function prepare(count: number): Promise<void> {
   revisions = await Promise.all(Array.from({ length: count }, (_, number) => submit(operationOn('old', number))));
 }
@@ -64,8 +64,8 @@ async function update(): Promise<void> {
 }
 
 /**
- * Returns an operation whose key belongs to this process only. As in the registry, it contains the generation of its
- * kind's indexes.
+ * Returns an operation whose key belongs to this process only. As in the registry, the operation contains the
+ * generation of the kind's indexes.
  */
 function operationOn(name: 'old' | 'new', number: number): Operation {
   const key = `/registry/people.example.com/persons/${name}-${process.pid}-${number}`;
@@ -78,7 +78,7 @@ async function submit(operation: Operation): Promise<number> {
   return outcome.revision;
 }
 
-/** Reads every object once. In the figures, `p50Ms` is the time of all reads together. */
+/** Reads and parses every object once. In the figures, `p50Ms` is the time of all reads together. */
 async function scan(url: string): Promise<Figures> {
   await open(url);
   const startMs = performance.now();

@@ -17,13 +17,13 @@ export interface Writing {
 /** The results of a round in which another process had the watchers and sent the writes. */
 export interface ReadRound {
   readonly figures: Figures;
-  /** The share of the time in which that process was busy. */
+  /** The share of the time in which the process with the watchers was busy. */
   readonly busy: number;
 }
 
 /**
- * Sends writes at a fixed rate, without waiting for the responses to earlier ones, until every watcher has received all
- * of them.
+ * Sends writes at a fixed rate, without waiting for the responses to earlier writes. Resolves when every watcher has
+ * received all writes.
  */
 export async function deliver(watchers: Watchers, writing: Writing): Promise<Figures> {
   const startMs = performance.now();
@@ -35,8 +35,8 @@ export async function deliver(watchers: Watchers, writing: Writing): Promise<Fig
 }
 
 /**
- * Returns the time at which each write was sent. The times are in the order of the revisions, in which watchers receive
- * the changes.
+ * Sends the writes. Resolves with the time at which each write was sent, in the order of the revisions, because
+ * watchers receive the changes in this order.
  */
 async function writeAll({ url, perSecond, count, firstNumber }: Writing): Promise<readonly number[]> {
   const startMs = performance.now();

@@ -1,12 +1,12 @@
 /** The group and version of the endpoints that are measured. */
 export const endpointGroup = 'api.people.example.com/v1alpha1';
 
-/** A route that responds immediately, relative to its group. */
+/** The path, below the group and version, of a route that responds immediately. */
 export const greetingRoute = '/persons/:name/greeting';
 
 export const greetingPattern: string = `/apis/${endpointGroup}${greetingRoute}`;
 
-/** A route that returns a page of stored objects, relative to its group. */
+/** The path, below the group and version, of a route that returns a page of stored objects. */
 export const listRoute = '/persons';
 
 /** The page that both the list of the generated API and the endpoint return. */

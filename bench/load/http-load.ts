@@ -12,7 +12,7 @@ export interface HttpLoad {
   readonly request: () => string;
 }
 
-/** The token of the user who sends a request, and its body. */
+/** The body of a request, and the token of the user who sends the request. */
 interface SentBy {
   /** Default: no body. */
   readonly body?: string;

@@ -45,7 +45,8 @@ export const userToken = 'token-of-a-user-by-a-role';
 const masterToken = 'token-of-the-administrator';
 
 /**
- * Starts a server as {@link startedServer} does, but with `auth: required`. The paths of its files begin with `path`.
+ * Starts a server as {@link startedServer} does, but with a token file, so that requests need a token. The paths of its
+ * files begin with `path`.
  */
 export async function protectedServer(child: Child, path: string): Promise<string> {
   const tokenFile = `${path}-tokens.yaml`;

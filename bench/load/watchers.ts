@@ -13,7 +13,10 @@ const openedAtOnce = 500;
 const newline = 10;
 const brace = 125;
 
-/** All sockets read into the same memory: the frames of one read are counted before the next socket reads. */
+/**
+ * All sockets read into the same memory. They can, because the frames of one read are counted before the next socket
+ * reads.
+ */
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
@@ -33,7 +36,7 @@ export class Watchers implements Disposable {
     this.#arrivalsMs = Array.from({ length: count }, () => []);
   }
 
-  /** Opens the connections. Resolves when the heads of all responses have arrived. */
+  /** Opens the connections. Resolves when the first bytes of all responses have arrived. */
   static async connect(url: string, count: number): Promise<Watchers> {
     const watchers = new Watchers(count);
     for (let first = 0; first < count; first += openedAtOnce) {

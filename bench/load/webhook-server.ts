@@ -13,7 +13,7 @@ export interface Certificate {
   readonly ca: string;
 }
 
-/** Starts a server that creates its certificate in a folder, and returns this certificate. */
+/** Returns a certificate: starts a server, which creates its certificate in a folder, and stops the server again. */
 export async function certificateIn(directory: string): Promise<Certificate> {
   await using server = new Child('api-server');
   await server.call('startWith', { database: 'memory:', port: 0, tls: { directory } });

@@ -2,7 +2,7 @@
 export interface Figures {
   readonly opsPerSecond: number;
   readonly p50Ms: number;
-  /** Absent when a round has only one operation. */
+  /** Absent when a round does not measure the latency of each operation. */
   readonly p99Ms?: number;
 }
 

@@ -4,7 +4,7 @@ export interface Settings {
   readonly rounds: number;
   /** The length of a round of requests, in seconds. */
   readonly seconds: number;
-  /** The number of objects for the cases of lists and of starts. */
+  /** The number of objects for the cases that need many, such as lists and starts. */
   readonly objects: number;
   /** The number of objects in the case `million`. */
   readonly manyObjects: number;
@@ -18,8 +18,8 @@ export interface Settings {
   readonly watchers: number;
   readonly watchedWritesPerSecond: number;
   /**
-   * The number of watchers of a server that has as many as it allows, and the number of writes per second that are sent
-   * to all of them.
+   * The number of watchers of a server that has as many as it allows by default, and the number of writes per second
+   * that are sent to all of them.
    */
   readonly manyWatchers: number;
   readonly writesToMany: number;

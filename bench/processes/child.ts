@@ -70,7 +70,7 @@ export class Child implements AsyncDisposable {
     return new Map(readdirSync(tasks).map((id) => [id, ofThread(id) / 1e6]));
   }
 
-  /** Returns the times like {@link threadsMs}, without the main thread. */
+  /** Returns the times of {@link threadsMs} without that of the main thread. */
   otherThreadsMs(): ReadonlyMap<string, number> {
     return new Map([...this.threadsMs()].filter(([id]) => id !== String(this.#process.pid)));
   }

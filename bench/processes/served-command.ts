@@ -18,7 +18,7 @@ interface ReadyLine {
 
 /**
  * Runs `homeostat serve` with a SQLite database, and calls `use` when the server is ready. The server is stopped when
- * `use` has resolved.
+ * the promise of `use` has settled.
  */
 export async function withServe<Result>(
   database: string,

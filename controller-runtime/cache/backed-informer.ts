@@ -76,7 +76,7 @@ export interface BackedInformerOptions<T extends ApiObject> {
 
 /**
  * The first filling of the indexes, which takes several turns of the event loop. Handlers receive the objects only
- * after it.
+ * after this filling.
  */
 interface Opening<T extends ApiObject> {
   readonly signal: AbortSignal;

@@ -96,7 +96,7 @@ describe('HandlerBuffer', () => {
     buffer.push(added('before'));
     buffer.pushAll(all());
     buffer.push(added('after'));
-    // This call has no effect, because the events of the first snapshot are still waiting.
+    // This call has no effect, because no event of the first snapshot has been made yet.
     buffer.pushAll(all());
     expect(made).to.equal(0);
     await new Promise((resolve) => setImmediate(resolve));

@@ -42,8 +42,8 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   /**
    * Adds a snapshot: an event for each object at the time of the call. These events are delivered after the events that
    * wait already, and before all events that are pushed later. Each event is made just before its delivery, because a
-   * snapshot can have a hundred thousand events. Does nothing while the events of an earlier snapshot are being
-   * delivered.
+   * snapshot can have a hundred thousand events. Does nothing while an earlier snapshot still has events that are not
+   * made yet.
    */
   pushAll(events: Iterable<HandlerEvent<T>>): void {
     if (this.#removed || this.#snapshot !== undefined) return;

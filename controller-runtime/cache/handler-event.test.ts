@@ -49,7 +49,7 @@ describe('coalesce', () => {
     it(claim, () => expect(coalesce(events)).to.deep.equal(expected));
   }
 
-  it('keeps only the first and the last event of an object when the object in one of its events cannot be read', () => {
+  it('keeps the first and the last event of an object when its state before or after the events cannot be read', () => {
     const unreadable = (): HandlerEvent<Person> => ({
       ...update('u@1', 'u@2'),
       get object(): Person {

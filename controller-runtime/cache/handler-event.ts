@@ -8,7 +8,8 @@ export interface KeyedObject<T extends ApiObject> {
 
 /**
  * An event that waits for a handler. No handler receives `synced`, which marks the end of the initial objects. An
- * object is read only when its event is delivered, because many events may wait, and each object may have to be parsed.
+ * object is read only when its event is delivered or combined with another one, because many events may wait, and each
+ * object may have to be parsed.
  */
 export type HandlerEvent<T extends ApiObject> = ObjectEvent<T> | { readonly kind: 'synced' };
 
@@ -61,8 +62,8 @@ export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEve
 /**
  * Combines events: returns at most two events for each object, at the position of the object's first event. It is for a
  * handler that is so far behind that its waiting events would not fit into memory. After the combined events, the
- * handler has the same state as after all events. For an object that cannot be read, the first and the last event
- * remain.
+ * handler has the same state as after all events. If the object's state before its first event or after its last event
+ * cannot be read, both events remain.
  */
 export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]): HandlerEvent<T>[] {
   const spans = new Map<string, Span<T>>();
@@ -87,7 +88,7 @@ function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: Objec
   try {
     return netChange(first, last);
   } catch {
-    // One of the objects cannot be read, so both events remain; their delivery reports the error.
+    // The state before or after the events cannot be read, so both events remain; their delivery reports the error.
     return [first, last];
   }
 }

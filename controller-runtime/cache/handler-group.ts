@@ -6,7 +6,7 @@ import type { HandlerEvent, ObjectEvent } from './handler-event.ts';
 
 export interface HandlerGroupParts<T extends ApiObject> {
   readonly clock: Clock;
-  /** Called with each error that a handler throws or rejects with. Must not throw. */
+  /** Called with each error of a handler, and with each error of reading an object for a handler. Must not throw. */
   readonly report: (error: unknown) => void;
   /**
    * Returns an event for each object that exists at the time of the call: an addition for `initial`, or an update
@@ -27,8 +27,8 @@ interface Member<T extends ApiObject> {
 }
 
 /**
- * The handlers of one informer. Each handler receives all objects once the cache is complete, then changes, and resyncs
- * with its own period.
+ * The handlers of one informer. Each handler receives all objects once the cache is complete, then the changes. A
+ * handler with a resync period also receives all objects again after each period.
  */
 export class HandlerGroup<T extends ApiObject> {
   readonly #parts: HandlerGroupParts<T>;

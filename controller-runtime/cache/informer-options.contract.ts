@@ -7,7 +7,7 @@ import { eventually } from '../testing/eventually.ts';
 import { HandlerRecord } from './followed-case.fixture.ts';
 import type { FollowedCase } from './followed-case.fixture.ts';
 
-/** The kind `v1 Namespace`, with only the properties that the tests need. */
+/** The kind `v1 Namespace`, without the properties of its spec and status, which the tests do not need. */
 const Namespace: ModelDescriptor = defineModel({
   gvk: 'v1/Namespace',
   plural: 'namespaces',
@@ -108,7 +108,7 @@ function describeForms(followed: FollowedCase): void {
     expect(states[1]).to.have.all.keys('apiVersion', 'kind', 'metadata');
   });
 
-  it('the informer keeps only the part of each object that the transform function returns, frozen', async () => {
+  it('the informer keeps only what the transform function returns for each object, frozen', async () => {
     await followed.one.create('a', { age: 5 });
     const transform = ({ metadata, ...object }: Person): Person => ({
       ...object,

@@ -2,7 +2,7 @@ import { freezeDeep } from '../api/index.ts';
 import type { ApiObject } from '../api/index.ts';
 import type { InformerOptions } from '../client/informer.ts';
 
-/** A function that returns the part of an object that an informer keeps. The part is frozen. */
+/** A function that returns the form of an object that an informer keeps. The result is frozen. */
 export type ObjectShape<T extends ApiObject> = (object: T) => T;
 
 /**

@@ -55,7 +55,7 @@ export class SharedCache<T extends ApiObject> {
   }
 }
 
-/** The caches that informers currently follow, by kind and selection. A cache without followers is dropped. */
+/** The caches that informers currently follow, by kind and options. A cache without followers is dropped. */
 export class SharedCaches {
   readonly #caches = new Map<string, SharedCache<ApiObject>>();
 

@@ -32,8 +32,8 @@ describe('the informers of a client', () => {
   });
 
   /**
-   * Runs an informer, and waits until it has synced. Returns a function that ends the run; otherwise the run ends with
-   * the test.
+   * Runs an informer, and waits until it has synced. Returns a function that ends the run. If the test does not call
+   * this function, the run ends after the test.
    */
   const run = async (followed: Pick<Informer<Person>, 'run' | 'hasSynced'>): Promise<() => Promise<void>> => {
     const stop = new AbortController();

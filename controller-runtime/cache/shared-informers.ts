@@ -13,8 +13,8 @@ export interface InformerParts extends Omit<ReflectorParts<ApiObject>, 'model' |
 }
 
 /**
- * Makes informers, each with handlers and indexes of its own. Informers of the same kind and selection share a cache
- * while they run, with one list and one watch for all of them.
+ * Makes informers, each with handlers and indexes of its own. Informers of the same kind and with the same options
+ * share a cache while they run: one list and one watch serve all of them, or one of each per namespace.
  */
 export function shareInformers({ metadataClient, ...parts }: InformerParts): Client['informer'] {
   const caches = new SharedCaches();

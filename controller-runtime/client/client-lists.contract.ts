@@ -100,7 +100,7 @@ export function describeLists(subject: ContractSubject): void {
       expect(ages).to.have.members(['a 1', 'b 2', 'c 3']);
     });
 
-    it('rejects unsupported options with BadRequest', async () => {
+    it('rejects malformed and unsupported options with BadRequest', async () => {
       const refused: readonly ListOptions[] = [
         { labelSelector: 'a in (' },
         { fieldSelector: 'spec.tags=x' },

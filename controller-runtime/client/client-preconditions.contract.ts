@@ -6,11 +6,11 @@ import type { Patch, PatchOptions } from './client.ts';
 import { Person } from './example-person.fixture.ts';
 
 /**
- * The tests of writes that fail because the object has changed, or was deleted and created again with the same name.
- * Fake clients must pass them, too.
+ * The tests of preconditions: a write fails if the object has changed since the client read it, or if the object was
+ * deleted and created again with the same name. Fake clients must pass these tests, too.
  */
 export function describePreconditions(subjectName: string, open: OpenClient): void {
-  describe(`${subjectName}: writes for an object that was replaced by a new one of the same name`, () => {
+  describe(`${subjectName}: the preconditions of writes`, () => {
     const subject = new ContractSubject(open);
     const greeting: Patch = { type: 'merge', patch: { status: { greeting: 'hi' } } };
     const rename: Patch = { type: 'merge', patch: { spec: { name: 'b' } } };
@@ -69,14 +69,14 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       await expectUntouched(present);
     });
 
-    it('update and updateStatus reject with Conflict for the object that was replaced', async () => {
+    it('update and updateStatus reject with Conflict when the object was deleted and created again', async () => {
       const [former, present] = await replaced(subject.newCase());
       expect(await reasonOfRejection(subject.client.update(former))).to.equal('Conflict');
       expect(await reasonOfRejection(subject.client.updateStatus(former, { greeting: 'hi' }))).to.equal('Conflict');
       await expectUntouched(present);
     });
 
-    it('delete rejects with Conflict when its precondition is the uid of the replaced object', async () => {
+    it('delete rejects with Conflict when its precondition is the uid of a deleted object of the same name', async () => {
       const [former, present] = await replaced(subject.newCase());
       const { name, uid } = former.metadata;
       const refused = subject.client.delete(Person, name, { preconditions: { uid } });

@@ -18,7 +18,7 @@ export function describeWatches(subject: ContractSubject): void {
     subject.client.patch(Person, name, { type: 'merge', patch: { spec: { age } } });
 
   describe('watch', () => {
-    it('yields every change after a revision, once and in order, with the object as it was after the change', async () => {
+    it('yields every change after a revision, once and in order, with the new state of the object, or the last state if it was deleted', async () => {
       const one = subject.newCase();
       await one.create('before');
       const from = await revision();

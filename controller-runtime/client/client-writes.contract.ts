@@ -125,7 +125,7 @@ function describeUpdate(subject: ContractSubject): void {
       expect(await client.get(Person, old.metadata.name)).to.deep.equal(current);
     });
 
-    it('has no precondition when the object has neither version nor resourceVersion', async () => {
+    it('replaces the object at any revision when the new state has neither version nor resourceVersion', async () => {
       const old = await subject.newCase().create('alice');
       await subject.client.update(changed(old, 1));
       const updated = await subject.client.update(withoutPreconditions(changed(old, 2)));

@@ -21,8 +21,8 @@ export interface RequestOptions {
 
 export interface NamespaceOptions extends RequestOptions {
   /**
-   * The namespace. Namespaced models require it for every verb except `list` and `watch`, for which absent means all
-   * namespaces.
+   * The namespace. For a Namespaced model, every verb requires a namespace, here or in the object or key of the call.
+   * Only `list` and `watch` do not: for them, absent means all namespaces.
    */
   readonly namespace?: string;
 }
@@ -39,8 +39,8 @@ export interface WriteOptions extends NamespaceOptions {
   /** True for a request that gets the usual response, but stores nothing. */
   readonly dryRun?: boolean;
   /**
-   * The treatment of fields that the schema does not know. Default Warn: such fields are pruned, and the warning is
-   * logged.
+   * The treatment of fields that the schema does not know. Default Warn: such fields are pruned, and a client over HTTP
+   * logs the server's warning.
    */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   /** The name of the field manager: at most 128 printable ASCII characters. */
@@ -115,8 +115,8 @@ export interface ApplyOptions extends WriteOptions {
    */
   readonly fieldManager: string;
   /**
-   * True to take over fields of other managers whose values change; without it, a change of such a field rejects with
-   * Conflict.
+   * True to take over each field of another manager whose value this call changes. Without it, a call that changes the
+   * value of such a field rejects with Conflict.
    */
   readonly force?: boolean;
   /** `status`: only the status is applied. */
@@ -176,8 +176,9 @@ export interface Client {
    */
   watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /**
-   * Makes an informer of a kind, with handlers and indexes of its own. It has no objects before it is run. Informers
-   * with the same options share one cache while they are run. Throws BadRequest for an invalid selection.
+   * Makes an informer of a kind, with handlers and indexes of its own. It has no objects before it is run. Over HTTP,
+   * informers of a kind with the same options share one cache while they are run. In the server's process, informers
+   * usually read the server's cache. Throws BadRequest for an invalid selection.
    */
   informer<T extends ApiObject>(
     model: Model<T>,

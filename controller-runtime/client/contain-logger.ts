@@ -12,7 +12,7 @@ export function containLogger(logger: Logger): Logger {
     if (hasWarned) return;
     hasWarned = true;
     const why = error instanceof Error ? error.message : 'no error';
-    process.emitWarning(`the logger threw (${why}); lines of the log are lost`, { code: 'HOMEOSTAT_LOGGER' });
+    process.emitWarning(`the logger failed (${why}); lines of the log are lost`, { code: 'HOMEOSTAT_LOGGER' });
   };
   const contained = (level: keyof Logger): Logger['info'] => {
     return (fields, message) => {

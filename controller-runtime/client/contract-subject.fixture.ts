@@ -108,7 +108,7 @@ export class ContractCase {
 /** The events of a watch. */
 export class WatchRecord {
   readonly events: WatchEvent<Person>[] = [];
-  /** The error with which the watch ended; undefined while it has none. */
+  /** The error with which the watch ended; undefined while the watch has not failed. */
   failure: unknown;
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
@@ -132,7 +132,7 @@ export class WatchRecord {
     return event.object as Person;
   }
 
-  /** Resolves when the watch has ended. */
+  /** Stops the watch, and resolves when the watch has ended. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#ended;
@@ -147,7 +147,7 @@ export class WatchRecord {
   }
 }
 
-/** Returns the reason with which a promise rejects; `resolved` when it does not reject. */
+/** Returns the reason of the error with which a promise rejects, or `resolved` when the promise does not reject. */
 export async function reasonOfRejection(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => 'resolved',

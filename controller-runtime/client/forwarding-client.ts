@@ -34,7 +34,7 @@ export type WriteCall =
   | { readonly verb: 'delete'; readonly model: Model; readonly name: string }
   | { readonly verb: 'ensure'; readonly model: Model; readonly key: string | ObjectKey };
 
-/** The options that every verb that writes accepts. */
+/** The options of all verbs that write. Each verb accepts some of these options. */
 export type AnyWriteOptions = WriteOptions & Pick<PatchOptions, 'subresource' | 'preconditions'>;
 
 /**

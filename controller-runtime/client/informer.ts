@@ -6,8 +6,8 @@ import type { ApiObject, ObjectKey } from '../api/index.ts';
  */
 export interface InformerOptions<T extends ApiObject = ApiObject> {
   /**
-   * Follows only objects of these namespaces, at most 100. Each namespace is listed and watched separately. Default:
-   * all namespaces.
+   * Follows only objects of these namespaces, at most 100. Over HTTP, each namespace is listed and watched separately.
+   * Default: all namespaces.
    */
   readonly namespaces?: readonly string[];
   readonly labelSelector?: string;

@@ -1,8 +1,8 @@
 import { isAlreadyExists, isApiError, isConflict, isFormerLeader } from '../api/index.ts';
 
 /**
- * True for failures after which a retry may succeed: no connection, a broken stream, 429, 5xx. False for errors that
- * the request itself causes (400, 401, 403, 404, 410).
+ * True for failures after which a retry may succeed: no connection, a broken stream, 429, 5xx. False for all other
+ * error responses, because the same request would fail again.
  */
 export function isTransient(error: unknown): boolean {
   return !isApiError(error) || error.code === 429 || error.code >= 500;

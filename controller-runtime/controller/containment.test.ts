@@ -80,7 +80,7 @@ describe('a controller with mistakes in the code of its author', () => {
     ]);
   });
 
-  it('reconciles again after a run throws a value that cannot be converted to text', async () => {
+  it('reconciles again after a run throws a value that is not an error, or an error whose message is not a text', async () => {
     const odd: unknown[] = [
       Object.create(null),
       Object.assign(new Error('replaced'), { message: { code: 7 } }),
@@ -124,7 +124,7 @@ describe('a controller with a logger that fails', () => {
     process.off('warning', onWarning);
     return warnings;
   };
-  const warned = ['the logger threw (disk full); lines of the log are lost'];
+  const warned = ['the logger failed (disk full); lines of the log are lost'];
 
   it('continues to reconcile when the logger throws: no key stays locked, and no error is left unhandled', async () => {
     const fail = (): never => {

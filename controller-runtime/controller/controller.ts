@@ -235,7 +235,7 @@ export class Controller {
     };
   }
 
-  /** Follows one more kind while the controller runs. */
+  /** Adds a source while the controller runs. From then on, the controller also follows the kind of the source. */
   addSource(source: OwnedSource | WatchSource): void {
     const id = followIdOf(source);
     const informer = this.#informers.get(id) ?? informerOf(source, this.#parts.client);

@@ -15,8 +15,8 @@ const act: fc.Arbitrary<Act> = fc.record({
   name: fc.constantFrom(...names),
 });
 /**
- * The fault of one request of the controller, mostly none. A case has a list of faults, one for each request in order;
- * after the last one, the list repeats.
+ * The fault of one request; on average, half of the requests have none. A case has a list of faults, one for each
+ * request that is sent during a run, in order; after the last one, the list repeats.
  */
 const fault = fc.constantFrom('none', 'none', 'none', 'conflict', 'error', 'slow');
 
@@ -67,8 +67,8 @@ class World {
       lag: async () => this.#holdForAWhile(),
       wait: () => harness.clock.advance(20),
     };
-    // A write may be refused, because its object does not exist or a fault was injected. Such a write has changed
-    // nothing.
+    // A write may be refused, because its object does not exist or exists already, or because a fault was injected.
+    // Such a write has changed nothing.
     await acts[kind]().catch(() => {});
   }
 

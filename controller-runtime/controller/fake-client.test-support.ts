@@ -46,7 +46,7 @@ export class FakeClient implements Client {
   readonly #informers = new Map<string, FakeInformer>();
   #revision = 100;
 
-  /** The writes so far, including those that changed nothing. */
+  /** The requests for writes so far, including those that changed nothing or were refused. */
   get writes(): readonly FakeRequest[] {
     return this.requests.filter((line) => !line.startsWith('get '));
   }

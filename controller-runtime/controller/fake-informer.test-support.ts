@@ -67,7 +67,8 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
   }
 
   /**
-   * Runs the informer. The first list is delayed like any event, so the informer does not sync while a test holds it.
+   * Runs the informer. The first list arrives one turn of the event loop later; while a test holds the informer, the
+   * list does not arrive.
    */
   async run(signal: AbortSignal): Promise<void> {
     this.runs += 1;

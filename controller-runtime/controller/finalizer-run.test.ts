@@ -68,7 +68,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other']);
   });
 
-  it('the finalizer is removed without a second cleanup when another client writes the object during the cleanup', async () => {
+  it('the finalizer is removed without a second cleanup when another client changes only the metadata during the cleanup', async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},

@@ -264,7 +264,7 @@ describe('ensure', () => {
   });
 
   for (const owns of [[Badge], []]) {
-    it(`repeats the write when another client has changed the dependent since the read (reads from ${owns.length === 0 ? 'the server' : 'a cache that lags'})`, async () => {
+    it(`writes the desired values, and keeps another client's change of other fields (reads from ${owns.length === 0 ? 'the server' : 'a cache that lags'})`, async () => {
       const at = harnessFor(owns);
       await at.person('ada');
       await at.start();

@@ -221,7 +221,7 @@ export class Shard {
     if (delays === undefined) return;
     const { everyMs, slotMs } = delays;
     if (everyMs !== undefined && kind === 'success') this.queue.addAfter(key, everyMs, { reason: { type: 'timer' } });
-    // A slot that is already due also waits for the back-off of a failed run.
+    // After a failed run, a slot that is already due waits for the back-off of the key.
     const canRun = slotMs !== 0 || kind === 'success' || kind === 'after' || kind === 'terminal';
     if (slotMs !== undefined && canRun) this.queue.addAfter(key, slotMs, { priority: 0, reason: { type: 'schedule' } });
   }

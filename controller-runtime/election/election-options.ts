@@ -60,7 +60,10 @@ export const jitterFactor = 1.2;
 /** The maximum duration of a lease. Kubernetes allows 68 years (an int32 of seconds); a day is long enough. */
 const maxLeaseDurationMs = 86_400_000;
 
-/** Returns the options with all defaults. Throws RangeError for an invalid option; the error names the option. */
+/**
+ * Returns the options with all defaults. Throws RangeError for an invalid option. The error names the option, except
+ * when a duration cannot be parsed.
+ */
 export function electionSettings(options: LeaderElectionOptions, uuid: () => string): ElectionSettings {
   const { name, namespace = 'default', identity = uuid(), observe = () => {} } = options;
   const leaseDurationMs = parseDuration(options.leaseDurationMs ?? '15s');

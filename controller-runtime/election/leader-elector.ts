@@ -33,10 +33,10 @@ interface Observed {
 }
 
 /**
- * One candidate of an election, by client-go's rules: a candidate takes the lease when no process holds it, or when it
- * was not renewed for its duration. The write has the lease's revision as a precondition. Call {@link acquire}, or
- * {@link take} for a single attempt. Once this candidate is elected, call {@link hold}, and then {@link release}, each
- * once.
+ * One candidate of an election, by client-go's rules: a candidate takes the lease when no process holds it, when the
+ * holder has not renewed it for its duration, or when the holder has the identity of the candidate. A write of an
+ * existing lease has its revision as a precondition. Call {@link acquire}, or {@link take} for a single attempt. Once
+ * this candidate is elected, call {@link hold}, and then {@link release}, each once.
  */
 export class LeaderElector {
   readonly #settings: ElectionSettings;
@@ -73,8 +73,8 @@ export class LeaderElector {
   }
 
   /**
-   * The time in milliseconds since the last change of the lease was seen, not counting changes of `preferredHolder`;
-   * Infinity when no lease has been read.
+   * The time in milliseconds since the last change of the lease's spec was seen, not counting changes of
+   * `preferredHolder`; Infinity when no lease has been read.
    */
   get unchangedMs(): number {
     return this.#parts.clock.monotonicMs() - (this.#observed?.atMs ?? -Infinity);
@@ -92,8 +92,8 @@ export class LeaderElector {
   }
 
   /**
-   * Takes the lease if it is free, and resolves with the term. Resolves with undefined when the lease is not free,
-   * another process was faster, or a request failed. Never rejects.
+   * Takes the lease if it is free or held under the identity of this process, and resolves with the term. Resolves with
+   * undefined when another process holds the lease or was faster, or when a request failed. Never rejects.
    */
   async take(): Promise<Term | undefined> {
     return (await this.#attempt(this.#settings.renewDeadlineMs)) ? this.#term : undefined;

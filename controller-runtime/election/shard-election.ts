@@ -17,7 +17,7 @@ export class ShardElection {
   #isSettled = false;
   #isWarned = false;
 
-  /** `settings` are the settings of the group; its leases are named `<name>.<index>`. */
+  /** `settings` are the settings of all leases; the lease of a shard is named `<name>.<index>`. */
   constructor(settings: ElectionSettings, shards: number, parts: SeatParts) {
     const strategy = `shards.homeostat.internal/${shards}`;
     this.#settings = { ...settings, strategy };
@@ -87,8 +87,8 @@ export class ShardElection {
   }
 
   /**
-   * Starts to give up the shards that other processes have requested. This continues in the background, because a run
-   * may take long to end.
+   * Starts to give up the shards that other processes have requested. Each shard is given up in the background, because
+   * its runs may take long to end.
    */
   #giveUp(): void {
     for (const seat of this.#seats) {

@@ -90,8 +90,8 @@ export class EventCorrelator {
   }
 
   /**
-   * Returns the number of different messages of similar events, including the given message. The count starts again
-   * when the last similar event was more than ten minutes ago.
+   * Returns the number of different messages of similar events, including the given message, but at most ten. The count
+   * starts again when the last similar event was more than ten minutes ago.
    */
   #countSimilar(alike: string, message: string): number {
     const nowMs = this.#clock.monotonicMs();

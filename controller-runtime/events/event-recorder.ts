@@ -14,7 +14,7 @@ export interface EventRecorder {
   /**
    * Records an event about an object. `reason` is a word in UpperCamelCase, and `message` a sentence of at most 1,024
    * characters (more is cut off). The event is written later; an identical event only increases a count. The call
-   * returns at once and never throws; failed writes are logged.
+   * returns at once and never throws. A warning is logged when an event could not be written.
    */
   event(object: ApiObject, type: EventType, reason: string, message: string): void;
 }

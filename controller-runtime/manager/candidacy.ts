@@ -4,8 +4,8 @@ import type { Term } from '../election/term.ts';
 import { startPart, stopPart, type Part } from './part.ts';
 
 /**
- * Takes part in an election for a manager. It is a candidate until it is elected, renews the lease in the background
- * until the manager has stopped, and then releases the lease.
+ * Takes part in an election for a manager: stands until it is elected, renews the lease in the background until the
+ * manager has stopped, and then releases the lease.
  */
 export class Candidacy {
   readonly #settings: ElectionSettings;
@@ -40,8 +40,8 @@ export class Candidacy {
   }
 
   /**
-   * Resolves with the term when this process is elected, or with undefined when the signal aborts before that. The
-   * lease is then renewed until {@link leave} is called.
+   * Resolves with the term when this process is elected, or with undefined when the signal aborts before that. After
+   * the election, the lease is renewed until {@link leave} is called or the lease is lost.
    */
   async stand(signal: AbortSignal): Promise<Term | undefined> {
     const term = await this.#elector.acquire(signal);

@@ -54,7 +54,7 @@ export class Manager {
   readonly #parts = new Map<string, Part>();
   /** The controllers that are being removed, by name. They are not started after an election. */
   readonly #leaving = new Map<string, Promise<void>>();
-  /** The client for the controllers' writes; undefined until the controllers may run. */
+  /** The client of the controllers that are not sharded; undefined until these controllers may run. */
   #client: Client | undefined;
   /**
    * True once the caches are synced, or the time limit for them has passed. Sharded controllers then start, because
@@ -145,7 +145,10 @@ export class Manager {
     term?.check();
   }
 
-  /** Adds a controller; a running manager starts it. Throws when the name is taken, or the manager has stopped. */
+  /**
+   * Adds a controller. A running manager starts it, if necessary after the election. Throws when the name is taken,
+   * when the manager has stopped, or when the name of a shard's lease would be too long.
+   */
   add(definition: ControllerDefinition): void {
     const { name } = definition;
     if (this.#state === 'stopped') throw new Error(`cannot add controller "${name}": the manager has stopped`);
@@ -185,10 +188,7 @@ export class Manager {
     this.#controllers.get(name)?.removeSource(source);
   }
 
-  /**
-   * Changes the definition of a controller. A later start of the controller, for example after an election, uses the
-   * new definition.
-   */
+  /** Changes the definition that the next start of a controller uses, for example after an election. */
   #replace(name: string, change: (definition: ControllerDefinition) => Partial<ControllerDefinition>): void {
     const definition = this.#definitions.get(name);
     if (definition !== undefined) this.#definitions.set(name, Object.freeze({ ...definition, ...change(definition) }));

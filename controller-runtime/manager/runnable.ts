@@ -11,7 +11,7 @@ export interface RunnableContext {
 
 /** A part of the program that runs as long as its manager, such as a server, a poller or a cleaner. */
 export interface Runnable {
-  /** The name, which is unique within a manager. */
+  /** The name of the part in logs. It should be unique within a manager. */
   readonly name: string;
   /**
    * The condition for the start: `nothing` (the default, for example for HTTP endpoints); `caches`: the caches of all

@@ -1,8 +1,8 @@
 /**
  * The type of the reason why a key was enqueued. `event`: a change of the key's own object, or a key from a source;
- * `owner`: a change of an object that it owns; `mapping`: a mapping returned the key; `resync`: a periodic resync;
- * `retry`: a retry after a failure, a conflict or a requeue; `timer`: the end of a requested delay or of an interval;
- * `schedule`: a slot of the schedule; `manual`: a request of a user or a program.
+ * `owner`: a change of a dependent of the key's object; `mapping`: a mapping returned the key; `resync`: a periodic
+ * resync; `retry`: a retry after a failure, a conflict or a requeue; `timer`: the end of a requested delay or of an
+ * interval; `schedule`: a slot of the schedule; `manual`: a request of a user or a program.
  */
 export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 'timer' | 'schedule' | 'manual';
 
@@ -12,7 +12,7 @@ export interface Reason {
   readonly detail?: string;
   /** The W3C traceparent of the write that was the cause; absent when the write was not traced. */
   readonly traceparent?: string;
-  /** The revision of the changed object; absent for objects that exist at the start. */
+  /** The revision of the changed object; absent for objects that exist at the start, and when no object has changed. */
   readonly resourceVersion?: string;
   /** The field manager that wrote this revision; absent when it is not known. */
   readonly manager?: string;

@@ -21,17 +21,17 @@ export function startProcessMetrics(metrics: Metrics): () => void {
     ...resources,
     nodejs_eventloop_lag_mean_seconds: [
       'gauge',
-      'The average delay of the event loop since the process started.',
+      'The average delay of the event loop since the measurement began.',
       () => lag(delay.mean),
     ],
     nodejs_eventloop_lag_p99_seconds: [
       'gauge',
-      'The 99th percentile of the delay of the event loop since the process started.',
+      'The 99th percentile of the delay of the event loop since the measurement began.',
       () => lag(delay.percentile(99)),
     ],
     nodejs_eventloop_lag_max_seconds: [
       'gauge',
-      'The maximum delay of the event loop since the process started.',
+      'The maximum delay of the event loop since the measurement began.',
       () => lag(delay.max),
     ],
   };

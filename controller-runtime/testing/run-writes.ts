@@ -19,8 +19,8 @@ export interface RunOfWrite {
   readonly controller?: string;
   readonly key?: ObjectKey;
   /**
-   * The reasons why the key was enqueued, such as `event` or `owner Badge "ada"`. Empty when the property `controller`
-   * is absent.
+   * The reasons why the key was enqueued, such as `event ADDED` or `owner Badge ada`. Empty when the property
+   * `controller` is absent.
    */
   readonly reasons: readonly string[];
 }
@@ -59,7 +59,7 @@ interface Waiting {
   readonly end: (error: Error) => void;
 }
 
-/** Sends the writes of runs one at a time, and checks the invariants after each, before the next write. */
+/** Sends the writes of runs one at a time, and checks the invariants before and after each write. */
 export class RunWrites implements Interceptor {
   /** The client for the controllers; its informers have caches of their own. */
   readonly client: Client;
@@ -205,7 +205,7 @@ export class RunWrites implements Interceptor {
   }
 }
 
-/** Describes a step for people: the write, the run that made it, and the fields that it changed, a line each. */
+/** Describes a step for people: the write and its run in one line, then each changed field in a line of its own. */
 function describeStep({ request, run, changes }: WriteStep): string {
   const { controller, key, reasons, reconcileID } = run;
   const of = controller === undefined || key === undefined ? '' : ` of ${controller} "${formatKey(key)}"`;

@@ -117,8 +117,8 @@ export function createTestKit(options: TestKitOptions): TestKit {
 }
 
 /**
- * Returns undefined for a kit that needs neither steps nor invariants. Its controllers then share the caches of their
- * client.
+ * Returns undefined for a kit that needs neither steps nor invariants. The controllers of such a kit share the caches
+ * of their client.
  */
 function runWritesOf(options: TestKitOptions, client: Client): RunWrites | undefined {
   const { controllers = [], clock, stepped = false, invariants } = options;

@@ -22,7 +22,7 @@ export interface Cloud {
   remove(id: string, signal: AbortSignal): Promise<CloudMachine | undefined>;
 }
 
-/** The number of characters of a response that an error quotes. */
+/** The maximum number of characters of a response that an error quotes. */
 const maxQuotedLength = 200;
 
 export function createCloud(url: string): Cloud {

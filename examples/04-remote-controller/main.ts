@@ -25,7 +25,7 @@ const manager = createManager({
   logger,
 });
 
-// An orderly stop releases the lease, so that another process leads at once.
+// An orderly stop releases the lease, so that another process leads at its next attempt, before the lease would expire.
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
 // `run` rejects when the lease is lost. The process then ends with an error, and its supervisor starts another.

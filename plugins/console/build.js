@@ -20,7 +20,7 @@ function digest() {
 
 const sources = digest();
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== sources) {
-  // Vite is loaded only here, so that a build without changes takes no time.
+  // Vite is loaded only here, so that a build without changes does not wait for it.
   const { build } = await import('vite');
   await build({
     root: folder,

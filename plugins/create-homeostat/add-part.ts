@@ -42,9 +42,9 @@ interface Part {
 }
 
 /**
- * Adds a kind, a controller or an endpoint to a plugin, with its test, and registers it in index.ts, the only file that
- * it changes. Rejects with ScaffoldError, and writes nothing, when a name is invalid, a file exists already, a
- * controller's kind is missing, or index.ts lacks the comment above which the part is inserted.
+ * Adds a kind, a controller or an endpoint to a plugin, with its test, and registers the part in index.ts, the only
+ * existing file that changes. Rejects with ScaffoldError, and writes nothing, when a name is invalid, a new file exists
+ * already, or a controller's kind, index.ts, or the comment above which the part is inserted is missing.
  */
 export async function addPart(options: AddPartOptions): Promise<AddedPart> {
   const { folder, type } = options;

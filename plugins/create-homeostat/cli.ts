@@ -5,7 +5,7 @@ import { createPlugin, groupProblemOf, kindProblemOf, nameProblemOf } from './cr
 import type { NewPlugin } from './create-plugin.ts';
 import { ScaffoldError } from './names/scaffold-error.ts';
 
-/** The exit code for a mistake in the command line. */
+/** The exit code for a mistake, such as an unknown option or a folder that is not empty. */
 const usageExitCode = 2;
 
 /** The parts of the process that the command uses. */

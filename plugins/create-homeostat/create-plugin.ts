@@ -32,8 +32,8 @@ export async function createPlugin(plugin: NewPlugin): Promise<void> {
 }
 
 /**
- * Returns the first problem only, since the defaults of the group and of the kind's names depend on the values before
- * them.
+ * Returns only the first problem: an invalid name makes the default group invalid, and with an invalid group, the check
+ * of the kind fails, too.
  */
 function problemOf({ name, group, kind }: NewPlugin): string | undefined {
   const nameProblem = nameProblemOf(name);

@@ -201,7 +201,7 @@ describe('the admission hooks of a plugin', () => {
 });
 
 describe('admit', () => {
-  it('returns hooks that the server refuses when their timeoutMs is not from 1 to 30000', async () => {
+  it('returns hooks that the server refuses when their timeoutMs is not from 1 to 30000; the server refuses all values that admit has not returned', async () => {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     try {
       server.schemeManager.forOwner('base').register(widget);

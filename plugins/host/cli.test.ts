@@ -210,7 +210,7 @@ describe('homeostat in a process of its own [slow]', () => {
       expect(command.stderr).to.include('plugin "throws" failed, and --strict is set: in a callback');
     });
 
-    it('stops normally when a plugin fails, even if the reader of its stderr has closed the pipe', async () => {
+    it('stops normally, and exits with 1, when a plugin fails and the reader of stderr has closed the pipe', async () => {
       const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
       const command = serve('--strict', '--plugin', await makePlugin('throws', main));
       command.closeStderr();
@@ -229,7 +229,7 @@ describe('homeostat in a process of its own [slow]', () => {
     });
   });
 
-  it('serves a plugin under development even if the reader of its stderr has closed the pipe', async () => {
+  it('serves a plugin under development even if the reader of stderr has closed the pipe', async () => {
     const folder = await makePlugin('good', 'export default {};');
     const command = run(['dev', folder, '--port', '0', '--database', 'memory:']);
     command.closeStderr();
@@ -379,7 +379,7 @@ describe('homeostat in a process of its own [slow]', () => {
     await command.line('stopped');
   });
 
-  it('refuses requests without the token in HOMEOSTAT_TOKEN, and never prints this token', async () => {
+  it('refuses requests without the token in HOMEOSTAT_TOKEN, except health checks, and never prints this token', async () => {
     const token = 'correct-horse-battery-staple';
     const command = run(['serve', '--port', '0', '--database', 'memory:', '--hints', '--log-level', 'debug'], {
       HOMEOSTAT_TOKEN: token,

@@ -41,7 +41,7 @@ export async function runCli(argv: readonly string[], environment: CliEnvironmen
 }
 
 /**
- * The command line with all commands, which docs/reference describes. `end` is called with the exit code of a command.
+ * Returns the command line, which docs/reference describes. Each command calls `end` with its exit code.
  */
 export function createCommandLine({ environment, exit }: CliEnvironment, end: (exitCode: number) => void): Command {
   const program = createProgram(actionsOf({ environment, exit }, end));
@@ -49,7 +49,7 @@ export function createCommandLine({ environment, exit }: CliEnvironment, end: (e
   return program;
 }
 
-/** Returns what each command does; `end` gets its exit code. */
+/** Returns the functions that run commands. Each of them calls `end` with the exit code. */
 function actionsOf({ environment, exit }: CliEnvironment, end: (code: number) => void): Actions {
   return {
     serve: async (flags) => {
@@ -204,7 +204,7 @@ function addExport(program: Command, actions: Actions): void {
     .option('--server <url>', 'running server, such as http://127.0.0.1:8700')
     .option(
       '--token <secret>',
-      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: the token in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig)',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: the token in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, if the file is for this server)',
     )
     .option('--database <url>', 'database that no server has open; see --database of serve')
     .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
@@ -266,7 +266,7 @@ function addAudit(program: Command, actions: Actions): void {
   command.action(async () => actions.audit(flagsOf(command)));
 }
 
-/** The options of the server that give its address and credentials. */
+/** The options of serve on which the address, the authority and the token in a kubeconfig depend. */
 const accessOptions: readonly ServeOptionName[] = [
   'config',
   'database',

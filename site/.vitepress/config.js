@@ -49,7 +49,10 @@ function pagesBelow({ path }) {
   return { collapsed: true, items: listedIn(read(path), dirname(path)).map(itemOf) };
 }
 
-/** Replaces links to files of the repository that are not pages with their text. */
+/**
+ * Changes README.md in links to pages to index.md. Replaces links to files of the repository that are not pages with
+ * their text.
+ */
 function useSiteLinks(markdown) {
   markdown.core.ruler.push('site-links', ({ tokens, env }) => {
     const folder = resolve(docs, relative(pages, dirname(env.path)));

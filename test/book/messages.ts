@@ -19,7 +19,7 @@ export interface SourceText {
 /** A node of a syntax tree, in the form of ESTree. */
 type Node = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** The names and blocks that contain a node. */
+/** The place of a node: the functions, methods and types around it, and the blocks around it. */
 interface Place {
   readonly within: readonly string[];
   /** The blocks around the node, the innermost first. */
@@ -30,7 +30,7 @@ const skipped = /(^|\/)(node_modules|dist|testing)\/|\.(test|contract|fixture|te
 
 const scopes: ReadonlySet<string> = new Set(['FunctionDeclaration', 'TSDeclareFunction', 'TSTypeAliasDeclaration']);
 
-/** Returns all texts in the source files of some folders, except test files. */
+/** Returns all texts in the TypeScript files of some folders, except tests, test kits, dependencies and built files. */
 export function textsIn(root: string, folders: readonly string[]): readonly SourceText[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -108,8 +108,8 @@ function messagesOf(node: Node, blocks: readonly Node[]): readonly string[] {
 }
 
 /**
- * Returns the possible texts of an expression: those of both branches of a conditional expression, or those of the
- * constant that the expression names.
+ * Returns the possible texts of an expression: those of both branches of a conditional expression, those of the
+ * constant that the expression names, or the expression's own text.
  */
 function valuesOf(node: Node, blocks: readonly Node[]): readonly string[] {
   if (node.type === 'ConditionalExpression')
@@ -132,7 +132,7 @@ function initializerOf({ name }: Node, blocks: readonly Node[]): Node | undefine
   return nodesIn(declared, 'init')[0];
 }
 
-/** Returns the text of a string literal, a template, a concatenation of them, or a literal type. */
+/** Returns the text of a string literal, of a template, or of a concatenation in which at least one part has a text. */
 function textOf(node: Node): string | undefined {
   if (node.type === 'Literal') return typeof node['value'] === 'string' ? node['value'] : undefined;
   if (node.type === 'TemplateLiteral') return nodesIn(node, 'quasis').map(cookedOf).join('…');

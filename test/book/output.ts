@@ -14,9 +14,9 @@ function settled(text: string): string {
 }
 
 /**
- * Returns true when a page shows the printed output. Uids, times, revisions and ages may differ. In a text, `…` matches
- * any characters within a line; alone on a line, it matches any lines. JSON is compared as a value: `…` matches any
- * value; at the end of a list, it matches any number of items.
+ * Returns true when a page shows the printed output. Uids, times, revisions, ages, `durationMs` and `attempts` may
+ * differ. In a text, `…` matches any characters within a line; alone on a line, it matches any lines. JSON is compared
+ * as a value: `…` matches any value; at the end of a list, it matches any number of items.
  */
 export function isShown(expected: string, printed: string, language: string): boolean {
   if (language === 'json') return isJsonShown(expected, printed);

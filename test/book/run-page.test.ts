@@ -26,16 +26,16 @@ describe('runPage', () => {
     expect(await faultOf(page)).to.equal(undefined);
   });
 
-  it('reports the line where a page and the output differ, with both texts', async () => {
+  it('reports the line of a command whose output differs from the page, with both texts', async () => {
     const fault = await faultOf('Text\n\n```console\n$ echo a\na\n$ echo b\nc\n```\n');
     expect(fault).to.match(/^line 6: this is shown:\nc\n\nbut this was printed:\nb\n$/);
   });
 
-  it('reports the line of a command that fails, with its output', async () => {
+  it('reports the first line of a script that fails, with the output before the failure', async () => {
     expect(await faultOf('```sh\necho before\nfalse\necho behind\n```\n')).to.match(/^line 2: .*\nbefore\n$/);
   });
 
-  it('fails when a request is refused, or a server does not start [slow]', async () => {
+  it('fails when curl cannot connect, or a server does not start [slow]', async () => {
     expect(await faultOf('```sh\ncurl http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
     expect(await faultOf('```sh\ncurl -N http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
     expect(await faultOf('```sh\nhomeostat serve --port x\n```\n')).to.include('the server did not start');

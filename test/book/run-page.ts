@@ -5,7 +5,7 @@ import { noKubectl, Shell } from './shell.ts';
 import type { DeclaredObject, PagePlan, Step } from './steps.ts';
 
 export interface PagePlace {
-  /** The folder of the page's compiled files. */
+  /** The folder with the page's files, in which its commands run. */
   readonly folder: string;
   readonly programs: string;
 }

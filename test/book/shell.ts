@@ -18,10 +18,11 @@ const stepTimeoutMs = 30_000;
 /** The message that the shell prints when kubectl is missing. */
 export const noKubectl = 'skipped, as there is no kubectl';
 
-// Shell functions that behave like a user's terminal, with these differences: npx finds its programs on the PATH, and
-// npm installs nothing. A server continues in the background once it is ready, and the next server replaces it.
-// `homeostat plugin` and the commands for objects use this server. A watch ends after its first line. A refused request
-// is a failure. `page` is the folder of the page.
+// Shell functions that behave like the commands in a user's terminal, with these differences: npx finds its programs on
+// the PATH, and `npm install` does nothing. A server continues in the background once it is ready, and the next server
+// replaces it. `homeostat plugin` and the commands for objects use this server, unless they have `--server`. `curl -N`
+// ends after its first line. curl fails when the server refuses its request, except in console sessions; there, only
+// `curl -N` fails. `page` is the folder of the page.
 const functions = `
 exec 2>&1
 set -o pipefail
@@ -108,7 +109,7 @@ export class Shell {
 
   /**
    * Runs a script, and resolves with its output. Rejects with the output when a command fails, unless `mayFail` is
-   * true.
+   * true, and when the script exceeds the time limit.
    */
   async run(script: string, { mayFail }: { readonly mayFail: boolean }): Promise<string> {
     const file = join(this.#folder, '.step.sh');

@@ -16,7 +16,7 @@ describe('planPage', () => {
     expect(problems).to.deep.equal(['line 4: "not run" needs a reason']);
   });
 
-  it('refuses a comment without a fence below it', () => {
+  it('reports a comment that has neither a fence right below it nor hidden content', () => {
     const problemsOf = (page: string): readonly string[] => planPage(page).problems;
     const above = 'line 1: there is no fence right below "file"';
     expect(problemsOf(`<!-- file: a.ts -->\n\nText\n\n${fence('ts', 'x')}`)).to.deep.equal([above]);

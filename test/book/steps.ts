@@ -20,7 +20,8 @@ export interface PagePlan {
   readonly files: ReadonlyMap<string, string>;
   readonly steps: readonly Step[];
   /**
-   * The problems with their lines: fences that no step runs or checks, and fences that are skipped without a reason.
+   * The problems with their lines: fences that no step runs or checks, fences that are skipped without a reason, and
+   * the first comment that lacks a fence.
    */
   readonly problems: readonly string[];
 }

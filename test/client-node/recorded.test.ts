@@ -19,8 +19,8 @@ const recordings = JSON.parse(
 ) as Readonly<Record<string, readonly Recorded[]>>;
 
 /**
- * Intended differences between the responses of this server and of Kubernetes, by `<method> <path or media type>`, with
- * the reason.
+ * Intended differences between the responses of this server and of Kubernetes, with the reason. The keys are those that
+ * `deviationOf` returns.
  */
 const deviations: Readonly<Record<string, { readonly status: number; readonly why: string }>> = {
   'PATCH application/strategic-merge-patch+json': {
@@ -59,8 +59,8 @@ for (const [client, requests] of Object.entries(recordings)) {
     after(async () => server.stop());
 
     /**
-     * Returns the recorded body. For a body that was cut off, returns the object that the client had just read, with
-     * another age.
+     * Returns the recorded body. For a PUT whose body was cut off, returns the object that this server has, with
+     * another age and the recorded `creationTimestamp`.
      */
     async function bodyOf({ method, url, body }: Recorded): Promise<string | undefined> {
       if (body === '') return undefined;

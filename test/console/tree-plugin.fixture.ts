@@ -2,7 +2,7 @@ import { controller, defineModel, definePlugin } from 'homeostat';
 import type { Plugin } from 'homeostat';
 import { conditionsSchema } from '@homeostat/controller-runtime/api';
 
-/** The kinds' names in the URLs of the console. */
+/** The name of the kind Orchard in the URLs of the console. */
 export const orchardsPath = 'orchards.orchards.example.com';
 
 export const Orchard = defineModel({
@@ -28,7 +28,7 @@ const Tree = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { number: { type: 'integer' } } } } },
 } as const);
 
-/** Creates the trees of each orchard. For a sick orchard, it writes a condition and then fails. */
+/** Creates the trees of each orchard, and writes its status with a condition. Then it fails for a sick orchard. */
 const gardener = controller(Orchard, {
   name: 'gardener',
   owns: [Tree],

@@ -37,7 +37,7 @@ export interface FaultTargets {
 
 interface Injection extends FaultTargets {
   readonly replica: Replica;
-  /** The duration of the fault in ms, between 200 and 1500. */
+  /** The duration of most faults in ms, between 200 and 1500. Some last a fifth of it, others twice as long. */
   readonly lastingMs: number;
   readonly random: () => number;
 }

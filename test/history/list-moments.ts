@@ -30,7 +30,7 @@ function findFault({ revision, states }: Listing, key: string, sightings: readon
     return shown.revision < state.revision ? `shows ${key} of ${shown.revision}, not of ${state.revision}` : undefined;
   }
   if (isDeletion) return undefined;
-  // The object is known to have existed only if a client saw its later deletion.
+  // The object is known to have existed at the revision of the list only if a client saw its later deletion.
   const isDeletedLater = sightings.some((later) => later.isDeletion && later.state.uid === state.uid);
   return isDeletedLater ? `does not show ${key} of ${state.revision}` : undefined;
 }

@@ -73,7 +73,7 @@ class RunningHistory {
     this.#clients = Array.from({ length: clientCount }, (_, at) => {
       return new WorkloadClient({ ...shared, name: `client-${at}`, ports, random: nextRandom() });
     });
-    // Two watchers follow all objects, and two follow a single object. In each pair, one watcher disconnects
+    // Two watchers follow all objects, and two follow one object each. In each pair, one watcher disconnects
     // repeatedly.
     this.#watchers = [undefined, undefined, 'a', 'b'].map((key, at) => {
       const random = nextRandom();
@@ -85,7 +85,7 @@ class RunningHistory {
 
   async record(): Promise<Run> {
     // A watch from revision 0 would begin with the present objects instead of resuming. An empty database has revision
-    // 0, so this write increases it.
+    // 0, so this write increases the revision.
     await this.#clients[0]!.write(keys[0]!);
     const watching = new AbortController();
     const watchers = this.#watchers.map((watcher) => watcher.run(watching.signal));

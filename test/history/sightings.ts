@@ -36,7 +36,7 @@ export function eventsOf({
 /**
  * Returns the operations; each list becomes a read of every requested object. When a client saw the value of a write
  * with an unknown outcome, the write has taken effect by that time, so its outcome is known. Operations without
- * information (a read without a response) are left out.
+ * information (a read or a touch without a response) are left out.
  */
 export function knownOperations(history: History): Operation[] {
   const seen = new Map<string, Sighting>();

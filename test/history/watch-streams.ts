@@ -1,5 +1,5 @@
-// The guarantees of a watch, as in etcd (https://etcd.io/docs/v3.6/learning/api_guarantees/#watch-apis), where a
-// revision is one change of one object. Each check returns the violations of its guarantee.
+// The guarantees of a watch, as in etcd (https://etcd.io/docs/v3.6/learning/api_guarantees/#watch-apis). In a history,
+// a revision is one change of one object. Each check returns the violations of its guarantee.
 import { changesOf, distinctChangesOf } from './change-log.ts';
 import type { Change } from './change-log.ts';
 import type { Event, History, Stream, Watch } from './history.ts';

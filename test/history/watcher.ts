@@ -20,7 +20,7 @@ export interface WatcherParts {
   readonly nextStayMs: () => number;
 }
 
-/** The delay before the next attempt when no server responded. */
+/** The delay after the end of a connection, or after a list without a result, before the next attempt. */
 const restMs = 20;
 
 /**

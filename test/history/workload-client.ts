@@ -30,7 +30,7 @@ const preconditions = ['none', 'none', 'revision', 'version', 'uid', 'all'] as c
 /** The kinds of lists: all objects, all objects in chunks of two, or one object. */
 const lists = ['all', 'chunks', 'one'] as const;
 
-/** The delay before the next attempt when no server listens. */
+/** The delay after a request that had no effect, for example because no server listens, or after a failed list. */
 const restMs = 10;
 
 /** The time limit for a server to accept a write, from the end of the last fault. */
@@ -69,7 +69,7 @@ export class WorkloadClient {
     }
   }
 
-  /** Creates the object if it is absent, and updates it, until an update is acknowledged. Returns its revision. */
+  /** Creates the object if it is absent, and updates it until an update is acknowledged. Returns the new revision. */
   async write(key: string): Promise<number> {
     const [port = 0] = this.#parts.ports;
     return eventually(
@@ -82,7 +82,10 @@ export class WorkloadClient {
     );
   }
 
-  /** Sends a request to a replica, and records and returns the response; undefined without a response. */
+  /**
+   * Sends a request to a replica, and records and returns the outcome. When the request had no effect, records nothing
+   * and returns undefined.
+   */
   async ask(key: string, request: Request, port: number): Promise<Outcome | undefined> {
     const { name, recorder, client } = this.#parts;
     const call = recorder.moment();

@@ -48,7 +48,7 @@ export class HostileProcess {
     return sendRequest(this.#port, request);
   }
 
-  /** Calls a function in the process, and resolves with its result. Rejects when the process has ended. */
+  /** Calls a function in the process, and resolves with its result. Rejects if the function or the process fails. */
   call<Name extends keyof HostileServerCalls>(
     name: Name,
     ...[argument]: Parameters<HostileServerCalls[Name]>

@@ -16,7 +16,7 @@ export type HostileRequest =
 export interface HostileAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The first 64 KiB of the body. */
+  /** The first 64 KiB of the body; after raw bytes, the start of the whole response; without a response, the error. */
   readonly text: string;
 }
 

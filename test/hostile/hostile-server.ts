@@ -120,7 +120,7 @@ function follow(): Promise<void> {
 async function indexFollowed(): Promise<void> {
   indexes += 1;
   const name = `ending-${indexes}`;
-  // Each value belongs to a hundred of the 100,000 objects. The caller reads all objects of a value in one turn, so
+  // Each value belongs to a hundred of the 100,000 objects. `byIndex` returns all objects of a value in one turn, so
   // there must be few.
   followed.addIndex(name, ({ metadata }) => [metadata.name.slice(-3)]);
   await followed.whenIndexed();

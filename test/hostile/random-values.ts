@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { newThing } from './models.ts';
 
-/** The characters of a request line. */
+/** Texts of at most 30 visible ASCII characters, as in a request line. */
 export const visible = fc.string({
   unit: fc.constantFrom(...Array.from('abz019-._~%/?&=+,:;@!$\'()*[]<>"\\^`{|}')),
   maxLength: 30,

@@ -40,7 +40,7 @@ export function fields(count: number, value: unknown): Spec {
   return Object.fromEntries(repeat(count, (index) => [`k${index}`, value]));
 }
 
-/** Returns several maps, each with the maximum number of fields. */
+/** Returns several maps, each with almost the maximum number of fields. */
 export function maps(count: number, value: unknown): Spec {
   return Object.fromEntries(repeat(count, (index) => [`m${index}`, fields(maxFields - 10, value)]));
 }
@@ -69,7 +69,7 @@ export function put(spec: Spec, metadata: Spec = {}): (object: string) => Hostil
   return (object) => ({ ...create(spec, metadata)(object), method: 'PUT', path: `${things}/${object}` });
 }
 
-/** Returns several lists of type map, each with the given number of items. */
+/** Returns eight lists of type map, each with the given number of items. */
 export function keyedLists(items: number, v: string): Spec {
   const list = repeat(items, (index) => ({ k: `${index}`, v }));
   return { manyKeyed: Object.fromEntries(repeat(8, (index) => [`l${index}`, list])) };

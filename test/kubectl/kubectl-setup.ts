@@ -37,7 +37,7 @@ export class KubectlSetup {
   /** Starts the server. Call this in a `before`; the tests are skipped if kubectl is not installed. */
   static async start(context: Mocha.Context): Promise<KubectlSetup> {
     await skipWithoutKubectl(context);
-    // The clock is five minutes late, so that kubectl, which uses the real time, receives no future times.
+    // The clock starts five minutes late, so that kubectl, which uses the real time, receives no future times.
     const clock = new FakeClock(Date.now() - 300_000);
     const server = await TestServer.start({ clock });
     const setup = new KubectlSetup({ server, clock, home: await mkdtemp(join(tmpdir(), 'kubectl-')) });

@@ -8,7 +8,7 @@ interface Definition {
   readonly name: string;
   readonly type: string;
   readonly valid: { readonly apiVersion: string; readonly kind: string; readonly spec: object };
-  /** The spec of the valid object as it is stored, with defaults. */
+  /** Values of the valid object as it is stored, by the paths of their fields. Most of them are defaults. */
   readonly defaulted: Readonly<Record<string, unknown>>;
   readonly table: RegExp;
   readonly invalid: readonly (readonly [spec: object, causes: readonly string[]])[];

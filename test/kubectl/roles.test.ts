@@ -10,7 +10,7 @@ describe('kubectl and roles [slow]', () => {
 
   after(() => kubectl?.stop());
 
-  it('create role and clusterrolebinding, get -o wide, auth can-i --as and auth reconcile work [compat rbac]', async () => {
+  it('create clusterrole and clusterrolebinding, get -o wide, auth can-i --as and auth reconcile work [compat rbac]', async () => {
     const group = 'rbac.authorization.k8s.io';
     const created = await kubectl.succeeds('create', 'clusterrole', 'leases', '--verb=get', '--resource=leases');
     expect(created).to.equal(`clusterrole.${group}/leases created\n`);

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { demoPersons, newDemoPerson } from '../support/models/demo-person.ts';
 import { KubectlSetup } from './kubectl-setup.ts';
 
-/** Returns a pattern for an output with the given number of lines. */
+/** Returns a pattern for an output with at least the given number of lines. */
 function lines(count: number): RegExp {
   return new RegExp(`^(.*\\n){${count}}`);
 }

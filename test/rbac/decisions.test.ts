@@ -16,7 +16,7 @@ describe('decisions by roles [compat rbac]', () => {
   });
   after(() => server.stop());
 
-  /** Grants a rule to a user, and returns a function that revokes it. */
+  /** Grants a rule to a subject, and returns a function that revokes the grant. */
   async function grant({
     rule,
     boundIn,

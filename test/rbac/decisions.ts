@@ -10,7 +10,7 @@ interface Question {
 export interface Decisions {
   readonly title: string;
   readonly rule: object;
-  /** The namespace of a RoleBinding. Without it, the rules are granted by a ClusterRoleBinding. */
+  /** The namespace of the RoleBinding that grants the rule. If absent, a ClusterRoleBinding grants the rule. */
   readonly boundIn?: string;
   /** The subject of the binding. Default: the user ann. */
   readonly subject?: object;
@@ -27,7 +27,7 @@ const people = 'people.example.com';
 const readPersons = { verbs: ['get', 'list'], apiGroups: [people], resources: ['persons'] };
 const readCore = { verbs: ['get'], apiGroups: [''], resources: ['events'] };
 
-/** Rules, the users to whom they are granted, and the expected decisions. */
+/** Rules, the subjects to whom they are granted, and the expected decisions. */
 export const decisions: readonly Decisions[] = [
   {
     title: 'a rule allows only its verbs on its resources in its groups',
@@ -66,7 +66,7 @@ export const decisions: readonly Decisions[] = [
     questions: [no(`get persons.${people}`), no(`ge* person*.${people}`)],
   },
   {
-    title: 'a rule for a resource does not include its subresources',
+    title: 'a rule for a subresource does not include the resource or its other subresources',
     rule: { verbs: ['update'], apiGroups: [people], resources: ['persons/status'] },
     questions: [
       yes(`update persons.${people}:status`),
@@ -126,7 +126,7 @@ export const decisions: readonly Decisions[] = [
     questions: [no('get /metrics')],
   },
   {
-    title: 'a rule allows a path, and with a * at the end all paths below it',
+    title: 'a rule allows a path; a path with a * at the end allows all paths that begin with the text before the *',
     rule: { verbs: ['get', 'head'], nonResourceURLs: ['/metrics', '/debug/*', '/api*'] },
     questions: [
       yes('get /metrics'),
@@ -193,7 +193,7 @@ export const decisions: readonly Decisions[] = [
     questions: [no('get events')],
   },
   {
-    title: 'a service account is the user of its namespace and name',
+    title: 'a binding of a service account applies to the user with the namespace and name of the account',
     rule: readCore,
     subject: { kind: 'ServiceAccount', name: 'bot', namespace: 'home' },
     user: 'system:serviceaccount:home:bot',
@@ -215,7 +215,7 @@ export const decisions: readonly Decisions[] = [
     questions: [yes('get events in home'), no('get events in away')],
   },
   {
-    title: 'a user may be bound by the name of a service account',
+    title: 'a binding of a User with the name of a service account applies to the service account',
     rule: readCore,
     subject: { kind: 'User', name: 'system:serviceaccount:home:bot' },
     user: 'system:serviceaccount:home:bot',

@@ -56,7 +56,7 @@ describe('the default roles', () => {
     ]);
   });
 
-  it('let a user with a role in a namespace read this Namespace, and what is known about it, but no other', async () => {
+  it('let a user with a role in a namespace read this Namespace, its history, explanation and dependents, but no other Namespace', async () => {
     await server.create('/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings', {
       metadata: { name: 'reader' },
       roleRef: { kind: 'ClusterRole', name: 'view' },

@@ -113,7 +113,7 @@ describe('a user who may write roles', () => {
     expectEscalation(await server.post(clusterBindings, binding('b', 'ClusterRole', 'edit'), asAnn));
   });
 
-  it('may grant everything with the verbs escalate and bind, but only for the roles that the rule names', async () => {
+  it('may grant permissions without having them by the verbs escalate and bind, but only for the roles that the rule with these verbs names', async () => {
     await server.create(clusterRoles, role('named'));
     await grant({ ...rule(['escalate', 'bind'], ['clusterroles'], group), resourceNames: ['named'] });
     expectEscalation(await server.post(clusterRoles, role('other', readSecrets), asAnn));

@@ -16,7 +16,7 @@ export interface Running {
   settle(): Promise<void>;
   /** Stops the controllers until {@link restart}. */
   pause(): Promise<void>;
-  /** Starts the controllers again, with new caches and queues. */
+  /** Stops the controllers, unless they are paused, and starts them again with new caches and queues. */
   restart(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -93,7 +93,7 @@ for (const transport of transports) {
 }
 
 describe('children and related objects', () => {
-  /** Runs a controller of teams once, and returns the error that the run throws. */
+  /** Calls `reconcile` in the runs of a controller of teams, and returns the last error that it throws. */
   const thrown = async (reconcile: (run: TeamRun) => void): Promise<unknown> => {
     let error: unknown;
     const teams = controller(Team, {

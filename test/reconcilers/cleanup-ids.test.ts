@@ -68,7 +68,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('is in the object that the cleanup receives in the next process', async () => {
+    it('is in the object that the cleanup receives after a restart of the controller', async () => {
       const { at, seen, open } = await runMachine(transport, 'vm-1');
       await at.settle();
       await at.pause();

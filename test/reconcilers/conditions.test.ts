@@ -120,7 +120,7 @@ async function runTeam(transport: Transport, reconcile: (run: TeamRun) => void |
   return at;
 }
 
-/** Changes the team a minute later, and waits for its runs. */
+/** Advances the clock by a minute, changes the team, and waits until its controller has no work. */
 async function change(at: Running, patch: object): Promise<void> {
   await at.clock.advance(plentyMs);
   await at.client.patch(Team, 'red', { type: 'merge', patch });

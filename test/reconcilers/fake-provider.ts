@@ -22,7 +22,7 @@ export class FakeProvider {
     this.sought.length = 0;
   }
 
-  /** Makes a new thing at each call. */
+  /** Makes a new thing at each call, even for the key of an earlier call. */
   create(key: string, owner: string): ProvidedThing {
     this.created.push(key);
     const thing = { id: `t-${this.created.length}`, key, owner };

@@ -26,7 +26,7 @@ const Namespace = defineModel({
 for (const transport of transports) {
   describe(`the run of a Namespaced object, ${transport}`, () => {
     it('has a namespace, and owns dependents in this namespace', async () => {
-      // The compiler checks the type of the namespace: this line compiles only for a string.
+      // A list of strings, so that the call of `push` below compiles only if the type of both namespaces is `string`.
       const namespaces: string[] = [];
       const rooms = controller(Room, {
         owns: [Seat],

@@ -20,7 +20,7 @@ const Lease = defineModel({
   schema: anything,
 });
 
-/** A promise that the test resolves. */
+/** Returns a promise, and the function that resolves it. */
 function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => {};
   const opened = new Promise<void>((resolve) => (open = resolve));
@@ -107,7 +107,7 @@ describe('external effects of a former leader', () => {
     await make(server.client, 'early');
     await make(server.client, 'late');
     await eventually(() => begun.size === 2 && provider.created.length === 1);
-    // Another process takes over the Lease, and this process does not know it yet.
+    // The test gives the Lease to another holder, and the manager does not know this yet.
     const spec = { holderIdentity: 'b', leaseTransitions: 7 };
     await server.client.patch(Lease, 'machines', { type: 'merge', patch: { spec } }, { namespace: 'default' });
     gates.within.open();

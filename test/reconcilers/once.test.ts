@@ -75,7 +75,7 @@ for (const transport of transports) {
       });
     const reconcile = async (run: MachineRun): Promise<void> => void results.push(await createOnce(run));
 
-    it('happens once; later runs get its result without a request, and the first run of the next process with one request', async () => {
+    it('happens once; later runs get its result without a request, and the first run after a restart with one request', async () => {
       const at = await runMachine(transport, { reconcile });
       const first = at.requestsOfRuns();
       await touch(at, 'large');
@@ -259,8 +259,9 @@ for (const transport of transports) {
         hasCrashed = true;
         await at.pause();
         const [thing] = provider.things.values();
-        // The garbage collector handles this dependent after the record. A change or deletion of the dependent shows
-        // that the record was handled.
+        // The garbage collector handles this dependent after the record. With Foreground, it deletes the dependent;
+        // with Orphan, it removes the owner reference. With Background, the dependent stays, because the machine waits
+        // for its cleanup.
         const { uid } = await at.client.get(Machine, 'a', { namespace }).then(({ metadata }) => metadata);
         const ownerReferences = [{ apiVersion: 'work.example.com/v1', kind: 'Machine', name: 'a', uid }];
         await at.client.create(ConfigMap, { metadata: { name: 'witness', namespace, ownerReferences } });

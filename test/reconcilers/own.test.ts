@@ -83,7 +83,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('cause no request when nothing changes, also in the next process and when a status changes', async () => {
+    it('cause no request when nothing changes, also after a restart and when a status changes', async () => {
       const results: OwnResult[] = [];
       const reconcile = async (run: TeamRun): Promise<void> => void results.push(await run.own(wishesOf(run)));
       const at = await runTeam(transport, reconcile);
@@ -240,7 +240,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are deleted after the dependents that name them in `after`, also by the next process', async () => {
+    it('are deleted after the dependents that name them in `after`, also after a restart of the controller', async () => {
       const results: OwnResult[] = [];
       const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk' });
       const worker = (name: string, after: readonly string[]) =>
@@ -284,8 +284,8 @@ for (const transport of transports) {
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: held } } });
       await at.client.delete(Worker, 'late');
       await resize(at, 1);
-      // The worker is being deleted, so its `created-after` annotation is no longer updated, and still names the desk. The
-      // desk therefore waits in `leaving` until the worker is gone.
+      // The worker is being deleted, so its `created-after` annotation is no longer updated and still names the desk.
+      // The desk therefore waits in `leaving` until the worker is gone.
       expect(results.at(-1)?.leaving.map(({ kind }) => kind)).to.deep.equal(['Desk']);
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: [] } } });
       await at.settle();

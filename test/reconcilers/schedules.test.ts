@@ -75,7 +75,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('runs a slot again with the same time when the process ended during its run, even with `missed: skip`', async () => {
+    it('runs a slot again with the same time when the controller stopped during its run, even with `missed: skip`', async () => {
       const hold = { is: true };
       const at = await runTeams(
         transport,
@@ -363,7 +363,7 @@ describe('a schedule', () => {
 
 interface ScheduledTeams extends Scheduled {
   readonly runs: readonly string[];
-  /** Stops the controllers, does the work, and starts the controllers again. */
+  /** Stops the controllers, calls `work`, and starts the controllers again. */
   whileDown(work: () => Promise<void>): Promise<void>;
 }
 

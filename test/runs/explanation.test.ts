@@ -77,7 +77,7 @@ describe('the explanation of an object', () => {
     await server.client.create(Person, { metadata: { name }, spec: { mood } });
   }
 
-  it('names the newest run of an object with more records than are read', async () => {
+  it('names the newest run of an object, even if the object has more records than an explanation reads', async () => {
     await server.client.create(Person, { metadata: { name: 'busy' }, spec: { mood: 'good' } });
     await explained('busy', 'Ready');
     const { metadata: busy } = await server.client.get(Person, 'busy');
@@ -162,7 +162,7 @@ describe('the explanation of an object', () => {
   });
 
   it('is complemented by a list of stuck objects at /debug/stuck', async () => {
-    // The controller does not follow the change, because fay is paused.
+    // The controller does not reconcile the change, because fay is paused.
     await server.client.patch(Person, 'fay', { type: 'merge', patch: { spec: { mood: 'odd' } } });
     await clock.advance(61_000);
     const { items } = (await get('/debug/stuck')) as {

@@ -11,7 +11,7 @@ import { packPackages } from './packed-packages.ts';
 import type { PackedPackage } from './packed-packages.ts';
 import { RunningCommand } from './running-command.ts';
 
-/** All entry points of the published packages that a plugin may import. */
+/** The entry points of the published packages that the test imports in the plugin. */
 const entries = [
   'homeostat',
   'homeostat/testing',
@@ -73,7 +73,7 @@ describe('npm create homeostat [slow]', function () {
   };
 
   /**
-   * Compiles imports of all entry points in the plugin with both compilers, which also check the declarations of the
+   * Compiles imports of the entry points in the plugin with both compilers, which also check the declarations of the
    * packages.
    */
   async function compileEntries(): Promise<void> {
@@ -91,7 +91,7 @@ describe('npm create homeostat [slow]', function () {
     await rm(file);
   }
 
-  it('installs packages without tests, but with README, LICENSE, types, and source maps that contain their sources [spec experience-packages]', async () => {
+  it('comes from packages without tests, but with README, LICENSE, types, and source maps that contain their sources [spec experience-packages]', async () => {
     for (const { name, files, tarball } of packed) {
       const paths = files.map(({ path }) => path);
       expect(paths, name).to.include.members([

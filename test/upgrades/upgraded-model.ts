@@ -18,7 +18,7 @@ export const upgradedMachine = defineModel({
 
 export const machinesPath = '/apis/upgrades.example.com/v1/machines';
 
-/** The paths of the objects that are compared before and after an upgrade. */
+/** The paths of the lists that are compared before and after an upgrade. */
 export const comparedPaths: readonly string[] = [
   machinesPath,
   '/api/v1/configmaps',

@@ -16,7 +16,7 @@ const configMap = defineModel({
   schema: { type: 'object', properties: { data: { type: 'object', additionalProperties: { type: 'string' } } } },
 });
 
-/** The data that a former version wrote, and the last states that its clients read. */
+/** The record of a former version: the events after a revision, and the lists that its clients read last. */
 export interface Recorded {
   /** A watch from this revision receives `events` in this order. */
   readonly since: string;

@@ -64,7 +64,7 @@ const adminRules: readonly PolicyRule[] = [
 
 /**
  * The ClusterRoles that every server has: those of Kubernetes that are useful here, and two for the reports of
- * controllers. They are about the kinds that every server has.
+ * controllers. Except `cluster-admin`, their own rules are about paths, and about the kinds that every server has.
  */
 export const defaultRoles: readonly DefaultRole[] = [
   { name: 'cluster-admin', rules: fullAuthority },

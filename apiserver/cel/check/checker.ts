@@ -18,7 +18,7 @@ export interface CheckScope {
 export interface CheckedCel {
   readonly type: CelType;
   readonly typeOf: (node: CelNode) => CelType;
-  /** Returns the overloads that a call may mean. There is only one, unless a type is known only at run time. */
+  /** Returns the overloads that a call may mean. There is at most one, unless a type is known only at run time. */
   readonly overloadsOf: (node: CallNode) => readonly Overload[];
   /** The variables of the scope that the expression reads. */
   readonly references: ReadonlySet<string>;
@@ -324,8 +324,8 @@ class Checker {
 }
 
 /**
- * Returns the dotted name that a chain of field selections forms, such as `ip.isCanonical`; undefined for any other
- * expression.
+ * Returns the name of an identifier, or the dotted name of field selections on an identifier, such as `ip.isCanonical`,
+ * with the identifier as `root`; undefined for any other expression.
  */
 export function qualifiedName(node: CelNode): { readonly root: string; readonly name: string } | undefined {
   if (node.kind === 'ident') return { root: node.name, name: node.name };

@@ -54,7 +54,8 @@ function traversal(parts: readonly SizedPart[]): CallEstimate {
 }
 
 /**
- * Estimates a comparison of two values. Scalars of a schema have the size 0, so their comparison costs only the reads.
+ * Estimates a comparison of two values. Numbers and booleans of a schema have the size 0, so a comparison with one
+ * costs only the reads.
  */
 function comparison(parts: readonly SizedPart[]): CallEstimate {
   const max = Math.min(at(parts, 0).size.max, at(parts, 1).size.max);

@@ -8,7 +8,7 @@ export interface Frame {
   readonly meter: CostMeter;
 }
 
-/** A compiled part of an expression. @throws CelError */
+/** A compiled part of an expression. @throws CelError, and CostLimitError when the evaluation costs too much */
 export type Run = (frame: Frame) => CelValue;
 
 /** The cost of an error that `||`, `&&` or a macro may ignore. To throw it takes a few microseconds. */

@@ -5,8 +5,8 @@ import type { CelObject, CelValue } from '../values/cel-value.ts';
 type Args = readonly CelValue[];
 
 /**
- * Returns the argument at an index, which is a text. It throws for another type, but this never happens, because the
- * overload was chosen by the types of the arguments.
+ * Returns the text at an index of the arguments. The function throws for another type, but this never happens, because
+ * the overload was chosen by the types of the arguments.
  */
 export function textAt(args: Args, index: number): string {
   const value = args[index];

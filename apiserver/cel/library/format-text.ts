@@ -83,7 +83,7 @@ function doubleOf(clause: FormatClause, value: CelValue): number {
   return number;
 }
 
-/** Prints a number with commas between thousands. */
+/** Prints a number with `digits` digits after the decimal point, and with a comma before each group of three digits. */
 function fixed(value: number, digits: number): string {
   if (!Number.isFinite(value)) return unusual(value);
   const printed =
@@ -139,7 +139,7 @@ function mapText(map: CelMap, meter: CostMeter): string {
   return `{${entries.map(([key, value]) => `${key}:${value}`).join(', ')}}`;
 }
 
-/** Prints a value in a list or a map, as a literal. */
+/** Prints an item of a list, or a key or value of a map. Most are printed like literals, such as a text in quotes. */
 function itemText(value: CelValue, meter: CostMeter): string {
   if (typeof value === 'number') return Number.isFinite(value) ? plainFixed(value) : `"${formatDouble(value)}"`;
   const text = textOf(value, meter);

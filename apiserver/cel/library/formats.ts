@@ -50,8 +50,8 @@ const checks: Readonly<Record<string, Check>> = {
 };
 
 /**
- * Returns the functions of named formats. The result of `format.dns1123Label().validate(self.name)` is an optional. It
- * has a value when the text is wrong.
+ * Returns the functions of named formats. A call such as `format.dns1123Label().validate(self.name)` returns an
+ * optional: empty when the text has the format; otherwise with the list of the reasons why it does not.
  */
 export function formatOverloads(): readonly Overload[] {
   const type = 'kubernetes.NamedFormat';

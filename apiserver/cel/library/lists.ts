@@ -154,8 +154,8 @@ function present(list: CelList, meter: CostMeter): ArrayList {
 }
 
 /**
- * Flattens a list down to a depth. It ends earlier when no item is a list, so it takes no longer for a very large
- * depth.
+ * Flattens a list by up to `depth` levels. The loop ends earlier when no item is a list, so a very large depth takes no
+ * longer.
  */
 function flattenTo(list: CelList, depth: bigint, meter: CostMeter): ArrayList {
   if (depth < 0n) throw new CelError('level must be non-negative');

@@ -107,8 +107,8 @@ function compareNumbers(left: bigint | number, right: bigint | number): number {
 }
 
 /**
- * Returns the operators of CEL. Operators that may skip an argument, such as `&&`, are evaluated by the compiler
- * instead.
+ * Returns the operators of CEL. Some of them, such as `&&` and indexes, are declared here only for their types: the
+ * compiler evaluates them.
  */
 export function operatorOverloads(): readonly Overload[] {
   return [
@@ -145,8 +145,8 @@ function isIn(value: CelValue, list: CelList, meter: Parameters<CelFunction>[1])
 }
 
 /**
- * The concatenation of two lists. Its items are identified as the items of the first list are: by position, value or
- * keys.
+ * The concatenation of two lists whose first list is a set or of type map. Its items are identified as the items of the
+ * first list are: by value or keys.
  */
 class JoinedList extends ArrayList {
   override readonly identity: ListIdentity;

@@ -41,7 +41,7 @@ const form = /^([+-]?)(\d{1,64}(?:\.\d{0,64})?|\.\d{1,64})(?:([eE][+-]?\d{1,3})|
 /** The cost to parse a quantity, in addition to the cost of its characters. */
 const parseCost = 10;
 
-/** The largest quantity: the largest integer of 64 bits. */
+/** The largest quantity that parsing returns: the largest signed integer of 64 bits. A larger one is reduced to it. */
 const largest = (2n ** 63n - 1n) * nano;
 
 /** Returns the functions for Kubernetes' quantities of resources. */
@@ -87,7 +87,7 @@ export function quantityOverloads(): readonly Overload[] {
   ];
 }
 
-/** Parses a quantity. A fraction of a billionth is rounded up, away from zero. */
+/** Parses a quantity; returns undefined for any other text. A fraction of a billionth is rounded away from zero. */
 function parseQuantity(text: string): bigint | undefined {
   const match = text.length > 160 ? null : form.exec(text);
   if (match === null) return undefined;

@@ -52,8 +52,8 @@ export function regexOverloads(): readonly Overload[] {
 }
 
 /**
- * Returns the reason why RE2 refuses a pattern; undefined when it accepts the pattern. An accepted pattern is in the
- * cache of compiled patterns afterwards.
+ * Returns the reason why a pattern is refused: it has too many states, or RE2 cannot compile it. Returns undefined for
+ * an accepted pattern, which is in the cache of compiled patterns afterwards.
  */
 export function patternProblem(source: string): string | undefined {
   if (estimateStates(source) > maxStates) return `the pattern unfolds into more than ${maxStates} states`;

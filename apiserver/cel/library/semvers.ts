@@ -37,8 +37,8 @@ const maxLength = 256;
 const parseCost = 10;
 
 /**
- * Returns the functions for semantic versions 2.0.0. If the second argument is `true`, they accept a leading `v`,
- * missing parts and leading zeros.
+ * Returns the functions for semantic versions 2.0.0. If their second argument is `true`, `semver` and `isSemver` accept
+ * a leading `v`, missing parts and leading zeros.
  */
 export function semverOverloads(): readonly Overload[] {
   const type = 'kubernetes.Semver';

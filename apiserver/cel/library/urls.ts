@@ -65,8 +65,8 @@ const pathForm = /^(\/[^?]*)(?:\?(.*))?$/s;
 const hostForm = /^(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s"#<>[\]^`{|}\\:]*)(?::\d*)?$/;
 
 /**
- * Reads a URL; undefined when the text is not a URL. A fragment must contain only characters that a path may have; it
- * is dropped.
+ * Parses a URL; returns undefined when the text is not a URL. The check treats a fragment as a part of the host, path
+ * or query before it. The result has no fragment.
  */
 function parseUrl(text: string): UrlParts | undefined {
   const [before = ''] = text.split('#', 1);

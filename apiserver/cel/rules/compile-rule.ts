@@ -25,7 +25,10 @@ export interface RuleProblem {
   readonly detail: string;
 }
 
-/** Compiles one rule for the values of a type. Returns the mistake in the rule if there is one. */
+/**
+ * Compiles one rule for the values of a type. Returns the first mistake in its expressions if there is one. A wrong
+ * `fieldPath` is not a mistake here: it counts as an empty path.
+ */
 export function compileRule(
   rule: SchemaRule,
   type: CelType,

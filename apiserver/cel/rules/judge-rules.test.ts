@@ -184,7 +184,7 @@ describe('rules of schemas', () => {
     });
   }
 
-  it('read only name and generateName of the metadata, and only at the root of an object [spec operators-rule-metadata]', () => {
+  it('read only name and generateName of the metadata at the root of an object, and no metadata in an ordinary field [spec operators-rule-metadata]', () => {
     const root = object({}, "self.metadata.name != 'bad' && self.kind == 'K'");
     expect(judge(root, { kind: 'K', metadata: { name: 'good' } }).causes).to.deep.equal([]);
     expect(judge(root, { kind: 'K', metadata: { name: 'bad' } }).causes).to.have.length(1);
@@ -316,7 +316,7 @@ describe('rules of schemas', () => {
       expect(judge(root, { spec: { o: { a: -1 }, b: 1 } }, before).causes).to.have.length(1);
     });
 
-    it('are not evaluated for the items of an unchanged list, but for all items of a changed list', () => {
+    it('do not refuse a wrong item of an unchanged list, but refuse a wrong item of a changed list, even an old item', () => {
       const schema: JsonSchema = {
         type: 'array',
         items: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 0' }] },

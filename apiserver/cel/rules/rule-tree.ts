@@ -45,7 +45,7 @@ export function compileRuleTree(
 class TreeBuilder {
   readonly #components: Components;
   /**
-   * The nodes of all schemas that have been visited. A node may contain itself, because references can form a cycle.
+   * The nodes of the visited schemas that have rules. A node may contain itself, because references can form a cycle.
    */
   readonly #known = new Map<JsonSchema, RuleNode | undefined>();
 
@@ -57,8 +57,8 @@ class TreeBuilder {
   }
 
   /**
-   * Returns the node of a schema; undefined when the schema has no rules. `field` is the path of its values; empty for
-   * whole objects.
+   * Returns the node of a schema; undefined when neither the schema nor a schema below it has rules. `field` is the
+   * path of the schema's values; empty for whole objects.
    */
   build(given: JsonSchema, field: string): RuleNode | undefined {
     const isRoot = field === '';

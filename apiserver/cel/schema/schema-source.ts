@@ -5,7 +5,10 @@ export type Components = Readonly<Record<string, JsonSchema>>;
 
 const text: JsonSchema = { type: 'string' };
 
-/** The fields that rules can read in every object, in addition to the declared fields. */
+/**
+ * The fields that rules can read in every whole object and embedded resource. They replace declared fields of the same
+ * names.
+ */
 const resourceFields: Readonly<Record<string, JsonSchema>> = {
   apiVersion: text,
   kind: text,
@@ -16,9 +19,9 @@ const resourceFields: Readonly<Record<string, JsonSchema>> = {
 };
 
 /**
- * Follows the reference of a schema (`$ref`, or an `allOf` with one schema), and returns its target. If the schema has
- * other fields beside the reference, such as `nullable`, they replace those of the target. Returns a schema without a
- * reference unchanged, and an empty schema if the target does not exist.
+ * Follows the reference of a schema (`$ref`, or without `type` an `allOf` with one schema), and returns the target. If
+ * the schema has other fields beside the reference, such as `nullable`, they replace those of the target. Returns a
+ * schema without a reference unchanged, and an empty schema if the target does not exist, or after 64 references.
  */
 export function resolveSchema(schema: JsonSchema, components: Components): JsonSchema {
   let found = schema;

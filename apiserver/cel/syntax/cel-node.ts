@@ -59,8 +59,8 @@ export type FoldMacro =
   'all' | 'exists' | 'existsOne' | 'map' | 'filter' | 'transformList' | 'transformMap' | 'transformMapEntry';
 
 /**
- * A macro that loops over a list or a map. The node has two forms of it: the loop that CEL defines, for the type check
- * and the estimate of the cost, and the parts of the macro, for the evaluation.
+ * A macro that loops over a list or a map. The type check and the estimate of the cost use `loop`, the loop that CEL
+ * defines for the macro. The evaluation uses the other fields.
  */
 export interface FoldNode extends At {
   readonly kind: 'fold';

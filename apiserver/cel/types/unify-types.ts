@@ -106,7 +106,10 @@ export function substitute(type: CelType, bindings: Bindings, isFinal = false): 
   }
 }
 
-/** Returns the more general of two types. One of them must be valid where the other is expected. */
+/**
+ * Returns the more general of two types. One of them must be valid where the other is expected. The parts of maps and
+ * optionals are not compared: of two such types, the first is returned.
+ */
 export function moreGeneral(first: CelType, second: CelType): CelType {
   if (isOpen(first) || first.kind === 'param') return first;
   if (isOpen(second)) return second;
@@ -116,7 +119,7 @@ export function moreGeneral(first: CelType, second: CelType): CelType {
   return first;
 }
 
-/** True when two types are the same in every part. */
+/** True when two types are the same in every part. The types of types, such as `type(int)`, all count as the same. */
 export function isSameType(first: CelType, second: CelType): boolean {
   if (first.kind !== second.kind) return false;
   if ((first.kind === 'object' || first.kind === 'opaque' || first.kind === 'param') && 'name' in second) {

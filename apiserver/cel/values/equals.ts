@@ -85,7 +85,7 @@ function equalLists(first: CelList, second: CelList, meter: CostMeter): boolean 
   return true;
 }
 
-/** Compares two lists whose items have an identity other than their position. They are equal in any order. */
+/** Compares two lists whose items are identified by value or keys. The order of the items does not count. */
 function equalSets(first: CelList, second: CelList, meter: CostMeter): boolean {
   const { identity } = first;
   const found = new Map<string, CelValue>();

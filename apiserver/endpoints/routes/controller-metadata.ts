@@ -7,9 +7,15 @@ import type { RouteMethod, RouteOptions } from './router.ts';
 export interface MappingOptions extends RouteOptions {
   /** The path, relative to the path of the controller. Default: the path of the controller itself. */
   readonly path?: string;
-  /** The media types that the method returns. A client that accepts none of them receives a 406. Default: any. */
+  /**
+   * The media types that the method returns. A client that accepts none of them receives a 406, unless another route
+   * matches. Default: any.
+   */
   readonly accept?: string | readonly string[];
-  /** The media types that the method accepts as body. A client that sends another one receives a 415. Default: any. */
+  /**
+   * The media types that the method accepts as body. A client that sends another one receives a 415, unless another
+   * route has the path and the method. Default: any.
+   */
   readonly contentType?: string | readonly string[];
 }
 
@@ -30,13 +36,16 @@ export interface ControllerDeclaration {
 
 export type AnyClass = abstract new (...args: never[]) => object;
 
-/** True for a class. Any function counts as a class, because a function without declarations is ignored later. */
+/** True for a class. Any function counts as a class: {@link readDeclaration} returns undefined for other functions. */
 export const isClass = (value: unknown): value is AnyClass => typeof value === 'function';
 
 // The symbol is in the global registry, since a plugin may load a second copy of this package.
 const controllerSymbol = Symbol.for('homeostat.restController');
 
-/** Returns the declaration of the class to which a decorator's context belongs. */
+/**
+ * Returns the declaration of the class to which a decorator's context belongs. The first call for a class creates an
+ * empty one.
+ */
 export function declarationOf({ metadata }: { readonly metadata?: object }): ControllerDeclaration {
   if (metadata === undefined) {
     throw new TypeError(

@@ -2,8 +2,8 @@ import type { EndpointResponse, HandlerFunction } from './router.ts';
 import type { ServerRequest } from './server-request.ts';
 
 /**
- * Runs before a handler. It either returns a response of its own, or calls `next` with the request or a changed
- * request, and returns the response of `next`.
+ * Runs around a handler. It either returns a response of its own, or calls `next` with the request or a changed
+ * request, and returns the response of `next` or a changed response.
  */
 export type FilterFunction = (
   request: ServerRequest,

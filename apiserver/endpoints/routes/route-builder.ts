@@ -168,7 +168,7 @@ const maxDeadlineMs = 2 ** 31 - 1;
 
 /**
  * Checks the deadline of a route. @throws RangeError for a deadline that is not a number of milliseconds above 0, or is
- * longer than 24 days (2³¹ − 1 ms). `where` is the name of the route in the message.
+ * longer than 2³¹ − 1 ms (24.8 days). `where` is the name of the route in the message.
  */
 export function checkDeadline(where: string, { deadlineMs = 1 }: RouteOptions): void {
   const isTime = typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= maxDeadlineMs;

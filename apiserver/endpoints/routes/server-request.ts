@@ -40,7 +40,10 @@ export interface ServerRequest {
    * The address of the client, or of the proxy that connects to the server; undefined once the connection is closed.
    */
   readonly remoteAddress: string | undefined;
-  /** The body as it arrives. A slow reader slows the client. @throws TypeError when the body has been read; ApiError 415 when it is compressed. */
+  /**
+   * The body as it arrives. A slow reader slows the client.
+   * @throws TypeError when the body has been read; ApiError 415 when it is compressed.
+   */
   readonly body: AsyncIterable<Uint8Array>;
 
   /** Returns a header by its name, in upper or lower case. */

@@ -8,9 +8,9 @@ export interface AnswerStreamParts {
   readonly source: PieceSource;
   /** Aborts the request's signal. */
   readonly abort: (reason: Error) => void;
-  /** Called when the producer fails after the headers were sent. */
+  /** Called when a piece cannot be produced or encoded. */
   readonly onError: (error: unknown) => void;
-  /** Called when the stream has ended; called twice if the stream ends early. */
+  /** Called when the stream has ended; called twice after a disconnect or a call of {@link AnswerStream.stop}. */
   readonly onEnd: () => void;
 }
 

@@ -199,7 +199,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group)).to.throw('must be a domain');
     });
 
-    it('refuses a group that the manifest or a kind of another plugin has', () => {
+    it('refuses a group that is or is below the group of another plugin or of its kind, but not the plugin’s own group', () => {
       owner('other', { group: 'other.com' });
       kinds.push(person);
       for (const group of ['other.com', 'api.other.com']) expect(() => add(group)).to.throw('belongs to "other"');

@@ -51,7 +51,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
 }
 
-/** True when the plugin's own group is another owner's group, or is below it. The rules allow this. */
+/** True when the plugin's own group equals another owner's group, or is below it. The plugin may use such a group. */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
 }

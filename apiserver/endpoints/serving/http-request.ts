@@ -75,7 +75,7 @@ export class HttpRequest implements ServerRequest {
 
   async json<T = unknown>(schema?: JsonSchema): Promise<T> {
     const type = readContentType(this.header('content-type'));
-    // A missing type means JSON, as for objects.
+    // A missing Content-Type means JSON, as in requests for objects.
     if (type !== '' && type !== 'application/json' && !type.endsWith('+json')) throw notJson();
     return checked<T>(await this.#source.parse(await this.#source.bytes()), schema);
   }

@@ -18,8 +18,8 @@ export interface RequestSourceParts {
 }
 
 /**
- * One request on its connection. All immutable requests that are derived from one another share one source. The parts
- * of the source are created when they are first read.
+ * One request on its connection. All immutable requests that are derived from one another share one source. Its user,
+ * query, headers and signal are created when they are first read.
  */
 export class RequestSource {
   readonly incoming: IncomingMessage;
@@ -100,7 +100,7 @@ export class RequestSource {
     this.#bodies.memory.hold(this.incoming, bytes);
   }
 
-  /** Returns the body as it arrives. It can be called once. */
+  /** Returns the body as it arrives. @throws TypeError after an earlier call of `stream` or `bytes`. */
   stream(): AsyncIterable<Buffer> {
     if (this.#bytes !== undefined || this.#streamed) throw new TypeError('the body was read already');
     const encoding = this.header('content-encoding') ?? 'identity';

@@ -21,7 +21,7 @@ const mountLength = 3;
 /**
  * Returns the permissions that a request needs if one of these entries handles it; undefined when no entry matches the
  * path. It does not call the plugin's code, so it does not know which routes match by their predicates. If several
- * routes may handle the request, the request needs the permissions of all of them.
+ * entries may handle the request, the request needs the permissions of all of them.
  */
 export function neededPermissions(
   entries: readonly MountedEntry[],
@@ -85,8 +85,8 @@ export function checkPermission(where: string, { definition }: MountedEntry): vo
 }
 
 /**
- * Returns the segments of an endpoint's path; undefined for any other path. @throws ApiError BadRequest for a path that
- * is not well encoded.
+ * Returns the segments of a path below `/apis/<group>/<version>`, which may be the path of an endpoint; undefined for
+ * any other path. @throws ApiError BadRequest for a path that is not well encoded.
  */
 export function endpointSegments(path: string): readonly string[] | undefined {
   if (!path.startsWith('/apis/')) return undefined;

@@ -6,8 +6,8 @@ export function noteCurrent(context: Context): void {
 }
 
 /**
- * Returns the resourceVersion that a read has to wait for: the one that the client asks for, or `0` (no wait) when the
- * request has already waited for the latest revision.
+ * Returns the resourceVersion for which a read has to wait: the one that the client asks for. If the client asks for
+ * none, returns `0` (no wait) when the request has already waited for the latest revision, otherwise undefined.
  */
 export function awaitedVersion(context: Context, asked: string | undefined): string | undefined {
   return asked === undefined && context.state.isCurrent ? '0' : asked;

@@ -43,8 +43,9 @@ export class RequestAuditor {
   }
 
   /**
-   * Records the arrival of a request, if the policy requires it. It is called after authentication. If writes require
-   * audit entries, and the request is a write, it returns a promise that resolves when the entry is written. The write
+   * Records the arrival of a request, if the policy requires it. It is called after authentication, if the request
+   * needs a credential. If writes require audit entries, the arrival of each write that the policy audits is recorded,
+   * even if the policy omits arrivals. It then returns a promise that resolves when the entry is written, and the write
    * must wait for this promise.
    */
   recordArrival(context: Context): Promise<void> | undefined {

@@ -111,8 +111,8 @@ function asksForOtherUser({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Refuses a request without a valid credential. The response is a 401 that does not depend on the path, method or body:
- * the login page for a browser that opens a page, and a Status for all other clients.
+ * Refuses a request without a valid credential. The response is a 401 that does not show whether the path exists: the
+ * login page for a browser that opens a page, and a Status for all other clients.
  */
 async function refuseStranger(context: Context, { refusals, providers }: GuardParts): Promise<void> {
   discardRest(context.req);

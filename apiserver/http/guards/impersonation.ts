@@ -28,8 +28,8 @@ interface Wanted {
 
 /**
  * Lets a request run as another user (`kubectl --as`). The user who sends the request needs the permission to
- * `impersonate` the other user, each group, the uid and each extra value. Without one of these permissions, the request
- * is refused (403). The names of headers and resources are those of Kubernetes.
+ * `impersonate` the other user, each group, the uid and each extra value. If any of these permissions is missing, the
+ * request is refused (403). The names of headers and resources are those of Kubernetes.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 export async function impersonate(context: Context, permissions: RequestPermissions): Promise<void> {
@@ -40,8 +40,8 @@ export async function impersonate(context: Context, permissions: RequestPermissi
 }
 
 /**
- * Reads the headers for impersonation. @throws ApiError BadRequest for headers without a user, and for unknown headers,
- * because the client may have sent them to reduce its permissions
+ * Reads the headers for impersonation. Unknown headers are refused, because the client may have sent them to reduce its
+ * permissions. @throws ApiError BadRequest for headers that are unknown, repeated or too many, or that name no user
  */
 function readHeaders({ headersDistinct }: IncomingMessage): Wanted {
   const extra = new Map<string, readonly string[]>();
@@ -112,8 +112,8 @@ function userOf({ username, uid, groups, extra }: Wanted, { isValid }: UserInfo)
 }
 
 /**
- * Adds the groups that Kubernetes adds: for a service account without groups, the groups of service accounts; and
- * `system:authenticated` or `system:unauthenticated`.
+ * Adds the groups that Kubernetes adds: for a service account without groups, the groups of service accounts; and, if
+ * neither is given, `system:authenticated` or `system:unauthenticated`.
  */
 function withKnownGroups(username: string, given: readonly string[]): readonly string[] {
   const [, namespace] = serviceAccountForm.exec(username) ?? [];

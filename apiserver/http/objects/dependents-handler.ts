@@ -49,16 +49,16 @@ const placesPerTurn = 2000;
 const bytesPerTurn = 512 * 1024;
 
 /**
- * The maximum numbers of conditions, and of characters in a text, that the response shows of an object. Most objects
- * have fewer conditions, and shorter messages.
+ * The maximum number of conditions (also of owners), and of characters in a text, that the response shows of an object.
+ * Most objects have fewer conditions, and shorter messages.
  */
 const maxConditions = 20;
 const maxTextLength = 1024;
 
 /**
  * Handles `GET …/<name>/dependents`: returns the objects with an owner reference to the named object, and all
- * dependents of these objects, the nearest first. The user needs the permission to get the object. Kinds that the user
- * may not list are left out.
+ * dependents of these objects, the nearest first. The user needs the permission to get the object. Objects that the
+ * user may not list are left out, and dependents that only they own.
  */
 export class DependentsHandler {
   readonly #parts: DependentsHandlerParts;

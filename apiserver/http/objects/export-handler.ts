@@ -26,8 +26,9 @@ export interface ExportHandlerParts {
 }
 
 /**
- * Handles `GET /export`: sends all objects at one revision, at the speed of the client. `GET /export/decrypted` sends
- * Secrets in plain text. Only one export runs at a time; further requests are refused (429).
+ * Handles `GET /export`: sends all objects at one revision, as they are stored, at the speed of the client.
+ * `GET /export/decrypted` decrypts objects that are stored encrypted. A process sends one export at a time; it refuses
+ * further requests (429).
  */
 export class ExportHandler {
   readonly #parts: ExportHandlerParts;

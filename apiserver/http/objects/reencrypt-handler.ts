@@ -21,7 +21,7 @@ export interface ReencryptHandlerParts {
  * Handles `POST /reencrypt`: finds all objects that are not stored as the encryption configuration requires now, such
  * as those encrypted with a former key, and stores them again. The response has at most one line of JSON each second,
  * and a last line with `"done":true`. If the last line is missing, the rewrite has stopped, and another such request
- * continues it. Only one rewrite runs at a time; further requests are refused (429).
+ * continues it. A process runs one rewrite at a time; it refuses further requests (429).
  */
 export class ReencryptHandler {
   readonly #parts: ReencryptHandlerParts;
@@ -67,7 +67,7 @@ export class ReencryptHandler {
       logger.error({ err }, 'objects could not be encrypted again');
       throw err;
     }
-    logger.info({ ...last }, 'objects are stored as the encryption configuration requires');
+    logger.info({ ...last }, 'all readable objects are stored as the encryption configuration requires');
     yield `${JSON.stringify({ ...last, done: true })}\n`;
   }
 }

@@ -102,7 +102,7 @@ const typedFormats: readonly ResponseFormat[] = [...objectFormats, 'protobuf'];
 /** The media types that a PATCH of an object may have. A 415 lists them. */
 const objectPatchTypes = [...patchTypes, applyType];
 
-/** The number of objects that a deletecollection deletes in one commit. */
+/** The maximum number of objects that a deletecollection deletes in one commit. */
 const deletedAtOnce = 1000;
 
 /**

@@ -4,10 +4,10 @@ import { subresourcesOf, verbsOf } from '../request/verbs.ts';
 
 type Models = readonly ModelDescriptor[];
 
-/** A version of `apidiscovery.k8s.io`. A client that knows only one version ignores the other. */
+/** A version of `apidiscovery.k8s.io`. A client requests the versions that it knows. */
 export type DiscoveryVersion = 'v2' | 'v2beta1';
 
-/** The versions, by the form that the Accept header requests: `<as>.<v>.<g>`. */
+/** The versions, by the parameters of the Accept header that request them: `<as>.<v>.<g>`. */
 export const discoveryShapes: Readonly<Record<string, DiscoveryVersion>> = {
   'apigroupdiscoverylist.v2.apidiscovery.k8s.io': 'v2',
   'apigroupdiscoverylist.v2beta1.apidiscovery.k8s.io': 'v2beta1',

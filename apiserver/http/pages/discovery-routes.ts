@@ -9,7 +9,7 @@ import type { DebugPage } from './debug-page.ts';
 import { apiGroup, coreVersions, groupList, groupPaths, resourceList } from './discovery.ts';
 import { serverVersion } from './version.ts';
 
-/** The paths that exist on every server, independent of the served kinds. */
+/** The paths that the list at `/` has on every server, independent of the served kinds. */
 const rootPaths = [
   '/.well-known/openid-configuration',
   '/api',

@@ -27,9 +27,9 @@ export const docsPage = (root: string): string => `<!doctype html>
 const maxUnfolded = 20;
 
 /**
- * Returns the script that starts Swagger UI. The kinds of plugins and definitions come first, and are unfolded. The
- * kinds that every server has come last, and are folded: those in the server's own domain, and those whose tags are in
- * `builtIn`. The filter finds tags and paths, ignoring case.
+ * Returns the script that starts Swagger UI. The kinds of plugins and definitions come first, and are unfolded, unless
+ * they are more than {@link maxUnfolded}. The kinds that every server has come last, and are folded: those in the
+ * server's own domain, and those whose tags are in `builtIn`. The filter finds tags and paths, ignoring case.
  */
 export function docsInitializer({ serviceDomain, builtIn }: DocsKinds): string {
   // Without `validatorUrl: null`, Swagger UI would send the address of the document to a public server for validation.

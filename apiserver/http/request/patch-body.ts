@@ -16,7 +16,7 @@ export const patchTypes: readonly string[] = [
 /**
  * Reads a patch by its media type. A strategic merge patch without directives counts as a merge patch. For a strategic
  * merge patch with directives, and for any other media type, throws a 415. The 415 lists the media types in `takes`,
- * which the path accepts.
+ * which the path accepts; after directives, without the strategic merge patch.
  */
 export async function readPatch(context: Context, bodies: BodyCodec, takes: readonly string[]): Promise<PatchBody> {
   const type = readContentType(context.headers['content-type']);

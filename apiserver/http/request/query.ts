@@ -31,8 +31,8 @@ export function allOf(query: QueryParameters, name: string): readonly string[] {
 }
 
 /**
- * Returns a parameter that is a whole number of at least `least`; undefined when it is absent. For any other value,
- * throws a 400 that names the parameter.
+ * Returns a parameter that is a whole number of at least `least`; undefined when it is absent or empty. For any other
+ * value, throws a 400 that names the parameter.
  */
 export function integerOf(query: QueryParameters, name: string, least: number): number | undefined {
   const text = firstOf(query, name);
@@ -46,8 +46,8 @@ export function integerOf(query: QueryParameters, name: string, least: number): 
 }
 
 /**
- * Returns a parameter that is `true`, `false`, `1` or `0`; undefined when it is absent. Throws a 422 for any other
- * value.
+ * Returns a parameter that is `true`, `false`, `1` or `0`; undefined when it is absent or empty. Throws a 422 for any
+ * other value.
  */
 export function booleanOf(query: QueryParameters, name: string, options: string): boolean | undefined {
   const text = firstOf(query, name)?.toLowerCase();
@@ -61,8 +61,8 @@ export function booleanOf(query: QueryParameters, name: string, options: string)
 }
 
 /**
- * Returns a parameter that is one of the supported values; undefined when it is absent. Throws a 422 for any other
- * value.
+ * Returns a parameter that is one of the supported values; undefined when it is absent or empty. Throws a 422 for any
+ * other value.
  */
 export function choiceOf<T extends string>(
   query: QueryParameters,

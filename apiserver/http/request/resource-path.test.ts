@@ -76,7 +76,7 @@ describe('parseResourcePath', () => {
     }
   });
 
-  it('refuses a namespace that contains "/" or "%" or is "." or "..", and accepts any other namespace', () => {
+  it('returns undefined for a namespace that contains "/" or "%" or is "." or "..", and accepts all others', () => {
     for (const odd of ['a%2Fb', '.', '..', 'a%25b']) {
       expect(parseResourcePath(`/apis/g.io/v1/namespaces/${odd}/things`), odd).to.equal(undefined);
     }

@@ -20,7 +20,7 @@ export interface ResourcePath {
 const maxPathLength = 2048;
 
 /**
- * Parses `/apis/<group>/<version>/[namespaces/<ns>/]<plural>[/<name>[/<subresource>]]` and `/api/v1/…`. Returns
+ * Parses `/apis/<group>/<version>/[watch/][namespaces/<ns>/]<plural>[/<name>[/<subresource>]]` and `/api/v1/…`. Returns
  * undefined for any other path, also for a path with an empty segment. One trailing slash is ignored (objects-and-http
  * "Endpoints").
  */
@@ -95,7 +95,7 @@ export const applyType = 'application/apply-patch+yaml';
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** True for a GET that starts a watch. Any value of `watch` except `false` and `0` starts one; Python sends `True`. */
+/** True for a GET that starts a watch. `watch=false`, `watch=0` and an empty value start none; Python sends `True`. */
 export function isWatchRequest(context: Context, path: ResourcePath): boolean {
   if (context.method !== 'GET' || path.subresource !== undefined) return false;
   if (path.watch) return true;

@@ -26,8 +26,9 @@ export class AnswerMemory {
   }
 
   /**
-   * Counts the bytes of a response until it is closed. It is called before the bytes are created. A later call for the
-   * same response can only increase its count. A response is never refused while no other response is counted.
+   * Counts the bytes of a response until it is closed, if they are at least {@link leastCounted}. Call it before the
+   * bytes are created, if their number is known. A later call for the same response can only increase its count. The
+   * limit never refuses the only response, and half of it never refuses the only response to a client address.
    * @throws ApiError ServiceUnavailable, with Retry-After, when all responses together exceed the limit, or when all
    * responses to the same client address exceed half of it
    */

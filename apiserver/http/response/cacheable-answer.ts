@@ -18,7 +18,7 @@ export function sendCacheable(context: Context, answer: CacheableAnswer): void {
   context.body = answer.bytes;
 }
 
-/** True when the client has the current version; the response is then a 304. */
+/** Sets ETag and Cache-Control. Returns true when the client has the current version; the response is then a 304. */
 export function isFresh(
   context: Context,
   { tag, cacheControl = 'no-cache, private' }: Omit<CacheableAnswer, 'bytes'>,

@@ -57,7 +57,7 @@ export class JsonRewriter {
   /** The next name of the path, in quotes. {@link #matched} is how many of its bytes were read. */
   #name: Buffer = Buffer.alloc(0);
   #matched = 0;
-  /** Inside a string, true when the previous byte was a backslash. */
+  /** Inside a string, true when the previous byte was a backslash that escapes the next byte. */
   #isEscaped = false;
   /**
    * Inside the part that is left out, the number of open objects and arrays. {@link #skipsString} is true inside a

@@ -14,8 +14,8 @@ const koaHandler: unknown = Reflect.get(Koa.prototype, 'handleRequest');
 const pathAlone = /^\/[^?#\s]*$/;
 
 /**
- * A Koa that creates its objects only when a request needs them ({@link LeanContext}), and sends a response that is
- * complete in memory in one call. koa itself sends all other responses: streams, empty responses, and errors of this
+ * A Koa that creates its objects only when a request needs them ({@link LeanContext}), and sends a response whose body
+ * is a Buffer in one call. koa itself sends all other responses, such as streams, empty responses, and errors of this
  * server.
  */
 export class LeanKoa extends Koa {

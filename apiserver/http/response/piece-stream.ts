@@ -13,8 +13,8 @@ export const pieceBytes: number = 256 * 1024;
 export const wholeBytes: number = 1024 * 1024;
 
 /**
- * The number of pieces that are produced in one turn of the event loop when they are copies of stored bytes. A turn
- * takes 10 µs, and the copy of a piece 30 µs.
+ * The number of pieces that are produced in one turn of the event loop when they are copies of stored bytes. To wait
+ * for the next turn takes 10 µs, and to copy a piece 30 µs.
  */
 export const copiesPerTurn = 4;
 

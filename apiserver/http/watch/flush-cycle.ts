@@ -5,7 +5,7 @@ import { PassCache } from './watch-frames.ts';
 /** The time after which a pass of {@link FlushCycle} lets other work of the event loop run. */
 const sliceMs = 2;
 
-/** A pass and the pause after it take at most this time together, unless the pass alone takes longer. */
+/** The slices of a pass and the pause after it take at most this time together, unless the slices alone take longer. */
 const mostCycleMs = 50;
 
 /** A target that has events to write, such as a watcher or a group of watchers. */

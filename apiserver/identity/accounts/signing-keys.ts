@@ -137,7 +137,7 @@ export class SigningKeys {
     await this.#deleteOld();
   }
 
-  /** Deletes the keys whose last token has expired. */
+  /** Deletes the keys whose last token has expired. It is called after the creation of a key. */
   async #deleteOld(): Promise<void> {
     const keys = this.#all();
     for (const [index, { number }] of keys.entries()) {

@@ -167,7 +167,7 @@ function readAuthority(issuer: SettingsFields): string | undefined {
   if (pem === undefined) return undefined;
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length > 0 && blocks.every(isCertificate)) return blocks.join('\n');
-  throw issuer.mistake('certificateAuthority', 'must be certificates in PEM');
+  throw issuer.mistake('certificateAuthority', 'must be CA certificates in PEM');
 }
 
 function isCertificate(block: string): boolean {

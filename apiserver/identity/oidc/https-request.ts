@@ -55,7 +55,7 @@ export async function sendHttps(
   }
 }
 
-/** Fetches a JSON document. Rejects like {@link sendHttps}, and for any status other than 200. */
+/** Fetches a JSON document. Rejects like {@link sendHttps}, for any status other than 200, and for invalid JSON. */
 export async function fetchJson(url: string, parts: HttpsParts): Promise<unknown> {
   const { status, text } = await sendHttps(url, parts, { headers: { accept: 'application/json' } });
   if (status !== 200) throw new Error(`${url}: status ${status}, not 200`);

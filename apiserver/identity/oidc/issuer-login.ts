@@ -135,7 +135,7 @@ export class IssuerLogin implements LoginProvider {
 
   /**
    * Converts an error to a LoginFailure. Errors of openid-client may quote the request, with its secrets, so the
-   * message of the LoginFailure contains only constant texts and error codes.
+   * message of the LoginFailure contains only the issuer's URL, constant texts and error codes.
    */
   #failureOf(error: unknown): LoginFailure {
     if (error instanceof client.AuthorizationResponseError)

@@ -9,7 +9,7 @@ export function isWide(text: string): boolean {
   return wide.test(text);
 }
 
-/** Compares by UTF-16 code units. The result equals a comparison by code points, unless both strings are wide. */
+/** Compares by UTF-16 code units. A comparison by code points can differ only if both strings are wide. */
 export function compareUnits(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -5,9 +5,9 @@ import { inBounds } from '../../base/in-bounds.ts';
 export const bucketSize = 128;
 
 /**
- * Rows in buckets. One array of numbers has all buckets, in any order; `#order` has their positions in it. The last
- * item and the size of each bucket are in separate arrays. A search reads mostly these arrays, so they remain in the
- * processor's cache.
+ * Rows in buckets. The array `#rows` contains all buckets, in any order; `#order` contains the position of each bucket
+ * in `#rows`. The last item and the size of each bucket are in separate, small arrays. A search reads mostly the small
+ * arrays, so they remain in the processor's cache.
  */
 export class RowBuckets {
   #rows = new Int32Array(0);
@@ -42,7 +42,10 @@ export class RowBuckets {
     return inBounds(inBounds(this.#values?.[inBounds(this.#order[bucket])])[at]);
   }
 
-  /** Copies rows of a bucket, from a position on, until the target is full. Returns their number. */
+  /**
+   * Copies rows of a bucket, from the position `at` on, to the position `to` of the target, until the bucket ends or
+   * the target is full. Returns the number of copied rows.
+   */
   copyTo({ bucket, at }: { readonly bucket: number; readonly at: number }, target: Int32Array, to: number): number {
     const from = inBounds(this.#order[bucket]) * bucketSize;
     const end = Math.min(this.sizeOf(bucket), at + target.length - to);
@@ -50,7 +53,10 @@ export class RowBuckets {
     return end - at;
   }
 
-  /** Creates an empty bucket at a position of the order. The caller must then call {@link note} for the bucket. */
+  /**
+   * Creates an empty bucket at a position of the order. The caller must then put items into the bucket, and call
+   * {@link note} for it.
+   */
   begin(bucket: number): void {
     const place = this.#free.pop() ?? this.#end;
     if (place === this.#end) {
@@ -73,7 +79,7 @@ export class RowBuckets {
     this.sizes[bucket] = size + 1;
   }
 
-  /** Inserts into a bucket that is not full. */
+  /** Inserts an item into a bucket that is not full. */
   insert(bucket: number, at: number, item: { readonly row: number; readonly value: string }): void {
     const place = inBounds(this.#order[bucket]);
     const from = place * bucketSize;

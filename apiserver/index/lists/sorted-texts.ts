@@ -12,7 +12,7 @@ export interface Texts {
   readonly length: number;
   /** Returns the length of the prefix that a text has in common with the first text. */
   commonLength(position: number): number;
-  /** Returns the key of the {@link keyLength} characters from `from` on, in the way of {@link keyOf}. */
+  /** Returns the key that {@link keyOf} returns for this text and `from`. */
   keyAt(position: number, from: number): number;
   /** Compares two texts completely. */
   compare(a: number, b: number): number;
@@ -44,7 +44,8 @@ export function commonLength(a: string, b: string): number {
 /**
  * Returns the positions of the texts in sorted order. Texts are compared by the first six characters after the prefix
  * that all of them have in common, and completely only if these characters are equal. With this, the sort of a million
- * names took 0.6 s instead of 2 s.
+ * names took 0.6 s instead of 2 s. If one of these characters is above 255 in any text, all texts are compared
+ * completely.
  */
 export function* sortedTexts(texts: Texts): Steps<readonly number[]> {
   const positions: number[] = [];
@@ -57,7 +58,7 @@ export function* sortedTexts(texts: Texts): Steps<readonly number[]> {
   return yield* sortSteps(positions, (a, b) => inBounds(keys[a]) - inBounds(keys[b]) || texts.compare(a, b));
 }
 
-/** Returns the key of each text; undefined when a text has none. */
+/** Returns the key of each text; undefined when the key of one text is NaN. */
 function* keysOf(texts: Texts): Steps<Float64Array | undefined> {
   let from = texts.length === 0 ? 0 : texts.commonLength(0);
   for (let position = 1; position < texts.length && from > 0; position += 1) {

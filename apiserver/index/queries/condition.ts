@@ -23,8 +23,8 @@ export interface Condition {
   /** False: an object meets the condition if one of its values passes the test. True: if none of them passes. */
   readonly negated: boolean;
   /**
-   * True when the {@link Candidates} for the test contain each object at most once. Then their number is the number of
-   * objects with a value that passes.
+   * True when the {@link Candidates} for the test contain each object at most once. Then, for a test without `accepts`,
+   * `Candidates.count` is the number of objects with a value that passes.
    */
   readonly onePerObject: boolean;
 }
@@ -114,8 +114,8 @@ function placeOf(value: string, values: readonly string[]): number {
 }
 
 /**
- * Returns slices with the entries that meet a condition, in O(log n); undefined when the index cannot enumerate them,
- * so that each object has to be checked.
+ * Returns slices that contain the entries that meet a condition. Takes O(log n) for each listed value. Returns
+ * undefined when the index cannot enumerate these entries, so that each object has to be checked.
  */
 export function candidatesOf(condition: Condition): Candidates | undefined {
   if (!condition.negated) {
@@ -149,7 +149,7 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
       return (
         [...test.values]
           .map((value) => ({ list, ...list.rangeOf(value) }))
-          // A value that no object has gets an empty slice. It comes before the slice that starts at the same rank.
+          // A value that no object has gets an empty slice. An empty slice is sorted before a slice at the same rank.
           .sort((a, b) => a.from - b.from || a.to - b.to)
       );
     case 'range':

@@ -4,7 +4,7 @@ import type { Query } from './query.ts';
 
 /** The position at which a chunked list continues. */
 export interface ContinuePosition {
-  /** The revision of the first chunk. All later chunks show the same revision. */
+  /** The revision of the first chunk. All later chunks contain the objects as they were at this revision. */
   readonly revision: number;
   /** The number of matches in the previous chunks. */
   readonly offset: number;

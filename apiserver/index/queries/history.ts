@@ -57,10 +57,10 @@ export class History {
 
   /**
    * Returns the page of a query at a revision. For the revision of the last change, and for later ones, this is the
-   * current page. A long selection runs in several turns of the event loop. For a revision that is no longer current,
-   * the first call visits all matches, and keeps a snapshot of them. While the snapshot is kept, each later call takes
-   * time in proportion to the length of its page. Throws, or rejects with, ApiError Expired when the feed no longer has
-   * all changes since the revision.
+   * current page. A long selection, and one that undoes more than 1,000 changes, runs in several turns of the event
+   * loop. For a revision that is no longer current, the first call visits all matches, and keeps a snapshot of them.
+   * While the snapshot is kept, each later call takes time in proportion to the length of its page. Throws, or rejects
+   * with, ApiError Expired when the feed no longer has all changes since the revision.
    */
   selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
     if (this.#known(query, revision) !== undefined) return this.selectAt(query, revision, page);
@@ -147,8 +147,8 @@ function keyOf({ canonical }: Query, revision: number): string {
 type FormerStates = ReadonlyMap<string, Entry | undefined>;
 
 /**
- * Collects the states of objects before their first change after the revision `after`, up to the revision `upTo`. Throws
- * ApiError Expired when some of these changes are trimmed before they are read.
+ * Collects the states of objects before their first change after the revision `after`, up to the revision `upTo`.
+ * Throws ApiError Expired when some of these changes are trimmed before they are read.
  */
 function* formerStates(feed: ChangeFeed, after: number, upTo: number): Steps<FormerStates> {
   const states = new Map<string, Entry | undefined>();
@@ -179,7 +179,7 @@ function addStates(
   return upTo;
 }
 
-/** The number of changes that are undone in one turn of the event loop. More are undone in several turns. */
+/** The maximum number of changes that are undone in one turn of the event loop. More are undone in several turns. */
 const undoneAtOnce = 1000;
 
 /** The number of changes that are visited in one step, which takes a millisecond. */

@@ -29,8 +29,8 @@ function testOf({ key, operator, values }: Requirement): ValueTest {
 }
 
 /**
- * Returns a function that compares a label with an integer of 64 bits, as Kubernetes does. A label that is not an
- * integer is not selected.
+ * Returns a function that compares the value of a label with the literal. Throws ApiError BadRequest when the literal
+ * is not a whole number from 0 to 2^63-1. As in Kubernetes, a label whose value is not such a number is not selected.
  */
 function comparison(operator: 'gt' | 'lt', key: string, literal: string): (pair: string) => boolean {
   const limit = parseWhole(literal);

@@ -174,8 +174,8 @@ function walkKey(key: SortKey, { from, accepts, emit }: Walk): boolean {
 }
 
 /**
- * The entries with the same value of a key. They have the ranks from..to-1 of `list`. The first item of `list` is at
- * the position `start` in the order of the key.
+ * The entries with the same value of a key. They have the ranks from..to-1 of `list`. In the order of the key, the
+ * first entry of the group is at the position `start`.
  */
 interface Group {
   readonly list: SortedIndex;

@@ -107,7 +107,7 @@ describe('prepareQuery', () => {
     expectSame(next, options);
   });
 
-  it('builds the other indexes in the order of the index of names, if the index of names is built', async () => {
+  it('takes the order of names from the index of names, if this index is built, and builds the other indexes correctly', async () => {
     const random = seededRandom(2);
     const cache = crowd(random);
     const byName = queries['a sort by name'] as QueryOptions;

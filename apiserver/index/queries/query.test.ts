@@ -89,7 +89,7 @@ describe('compileQuery', () => {
     ]);
   });
 
-  it('compares whole numbers of 64 bits with > and <', () => {
+  it('compares labels with > and < as whole numbers below 2^63, and selects no other label', () => {
     const cache = createPersonCache();
     const isSelected = (label: string, operator: 'gt' | 'lt', limit: string) => {
       const query = compileQuery(cache, { labelSelector: [{ key: 'n', operator, values: [limit] }] });

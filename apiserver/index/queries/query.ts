@@ -52,7 +52,8 @@ const newestFirst: readonly SortRequest[] = [{ field: 'metadata.creationTimestam
 
 /**
  * Compiles a query for a cache. Throws ApiError BadRequest for a field without an index, with a message that names the
- * field and lists the indexed fields, and for a literal that is not valid for the index.
+ * field and lists the indexed fields. Throws it also for a literal that is not valid for the index, for `>` or `<` with
+ * a field, and for `>` or `<` with a literal that is not a number.
  */
 export function compileQuery(cache: KindCache, options: QueryOptions): Query {
   const { labelSelector = [], fieldSelector = [], namespace, sort = [] } = options;

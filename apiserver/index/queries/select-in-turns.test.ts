@@ -11,7 +11,7 @@ import { isLongSelection, selectInTurns, selectLong } from './select-in-turns.ts
 
 const size = 6000;
 
-/** Creates persons with one of 100 ages and with tags. Two thirds have a team, and each label is on a tenth of them. */
+/** Creates persons with one of 100 ages, one of ten values of the label `app`, and tags. Two thirds have a team. */
 function createCrowd(): KindCache {
   const cache = createPersonCache();
   const entries = Array.from({ length: size }, (_, i) => {

@@ -60,7 +60,7 @@ function isLong(planned: PlannedQuery, page: PageBounds): boolean {
   return visitsOf(planned, page) * checksOf(planned.query) > checksAtOnce;
 }
 
-/** The number of checks that a query makes for each visited entry. */
+/** The work of a query for each visited entry, including the sort, as a number of checks. */
 function checksOf({ conditions, order }: Query): number {
   return Math.max(1, conditions.length) + (order.length > 1 ? checksPerSort : 0);
 }
@@ -139,7 +139,7 @@ async function matchesAmong(
   return { found, visited };
 }
 
-/** Sorts entries that are already in the order of the first key by the other keys. */
+/** Sorts entries by all keys. The given entries are already in the order of the first key. */
 function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortKey[]): Steps<Entry[]> {
   const sorted: Entry[] = [];
   const compare = compareByOrder(rest);
@@ -161,7 +161,7 @@ function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortK
 /** The number of entries that are visited in one step when none has to be sorted. A step takes about a millisecond. */
 const entriesPerStep = 8192;
 
-/** Returns a page of all matches. */
+/** Cuts a page out of the list of all matches. */
 function cut(
   matched: readonly Entry[],
   { offset = 0, count = Number.POSITIVE_INFINITY }: PageBounds,

@@ -9,8 +9,8 @@ import { select } from './select.ts';
 const size = 20_000;
 
 /**
- * Creates persons with one of 100 ages, and one of two teams (the first half red). Each label is on a tenth of the
- * persons, and every 40th person has tags.
+ * Creates persons with one of 100 ages, one of two teams (the first half is red), and one of ten values of the label
+ * `app`. Every 40th person has tags.
  */
 function createCrowd(): KindCache {
   const cache = createPersonCache();

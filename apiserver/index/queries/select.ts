@@ -50,7 +50,10 @@ export function planQuery(cache: KindCache, query: Query): PlannedQuery {
   return { cache, query, plan: planOf(cache, query.conditions) };
 }
 
-/** Runs a query, with the index that has the fewest candidates. */
+/**
+ * Runs a query: collects and sorts the smallest set of candidates, or walks through the kind in order, whichever is
+ * probably faster.
+ */
 export function select(cache: KindCache, query: Query, page: PageBounds = {}): SelectedEntries {
   return selectPlanned(planQuery(cache, query), page);
 }

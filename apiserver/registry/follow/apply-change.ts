@@ -61,8 +61,8 @@ function entryOf(resource: Resource, change: Change): Entry {
 }
 
 /**
- * Returns the entry of an object that was stored again unchanged, for example with a new encryption key. It is made
- * from the object in memory, which is already converted.
+ * Returns the entry of an object that was stored again unchanged, for example with a new encryption key; undefined when
+ * the object has changed. The entry is made from the object in memory, which is already converted.
  */
 function rewrittenEntry({ cache, keyPrefix }: Resource, { key, data, previous, revision }: Change): Entry | undefined {
   const present = cache.get(key.slice(keyPrefix.length));
@@ -72,8 +72,8 @@ function rewrittenEntry({ cache, keyPrefix }: Resource, { key, data, previous, r
 }
 
 /**
- * Returns the entry that a change replaces. An object that could not be read before counts as absent, so its update is
- * a creation. Only its deletion replaces the broken entry.
+ * Returns the entry that a change replaces. For the deletion of an object that could not be read, this is the broken
+ * entry. For any other change of such an object, returns undefined, so that its update counts as a creation.
  */
 function presentOf({ cache }: Resource, { op, key }: Pick<Change, 'op' | 'key'>): Entry | undefined {
   return cache.get(key) ?? (op === 'delete' ? cache.broken.get(key) : undefined);

@@ -60,9 +60,9 @@ export interface FollowerParts {
 export class Follower {
   readonly #parts: FollowerParts;
   readonly #heartbeats: PeriodicTask;
-  /** The latest revision of all hints. */
+  /** The latest revision that a hint reported, or that a caller waits for. It is lowered when the hint was wrong. */
   #heard = 0;
-  /** The latest revision in the hints that arrived since the database was last queried for its revision. */
+  /** The same, but only since the database was last queried for its revision. */
   #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -175,8 +175,8 @@ export class Follower {
   async #readPage(): Promise<void> {
     const { store, revisions } = this.#parts;
     const from = revisions.current;
-    // Each revision has at most one change, so the limit excludes changes after the latest hint: these are writes of
-    // this process.
+    // Each revision has at most one change. If there are no gaps, the limit excludes changes after the latest hint,
+    // which usually are writes of this process.
     const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
     if (changes.length > 0) return this.#applyAll(changes);
     // Revisions may have gaps, and a hint may be wrong, so the database is queried for its revision.

@@ -12,7 +12,7 @@ interface OutdatedRow extends Row {
 
 export interface RewriteParts extends MemoryParts {
   readonly commits: Pick<GroupCommit, 'submit'>;
-  /** Yields the rows to write again, by key. */
+  /** Yields the rows to write again, in pages, in the order of keys. */
   readonly outdated: () => AsyncIterable<readonly OutdatedRow[]>;
 }
 

@@ -2,16 +2,16 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { PeriodicTask } from '../../base/periodic-task.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The history to keep: at least this time and this many changes, but never more than this many bytes. */
+/** The history to keep: at least this time and this many changes, unless the history exceeds the limit of bytes. */
 export interface Retention {
   /** The minimum time for which a change is kept. Default 5 min. */
   readonly minAgeMs: number;
   /** The minimum number of changes that are kept. Default 10,000. */
   readonly minChanges: number;
   /**
-   * The maximum number of bytes of changed objects, in memory and in the log. Default 256 MiB, or an eighth of the
-   * memory of the container or machine if this is less. Above this limit, the oldest changes are dropped, however recent
-   * they are.
+   * The maximum number of bytes of changed objects, in memory and in the log. Default 256 MiB, or an eighth of this
+   * process's part of the memory of the container or machine if this is less. Above this limit, the oldest changes are
+   * dropped, however recent they are. Only the newest group of changes always stays.
    */
   readonly maxBytes: number;
 }
@@ -83,7 +83,7 @@ export class Compactor {
     this.#periodic.start();
   }
 
-  /** Waits for a running compaction. */
+  /** Ends the periodic compaction, and waits for a running one. */
   async stop(): Promise<void> {
     await this.#periodic.stop();
     await this.#running;

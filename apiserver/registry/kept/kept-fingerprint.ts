@@ -4,8 +4,8 @@ import type { KindCache } from '../../index/kind-cache.ts';
 
 /**
  * Returns a text that changes whenever the values of a kind's indexes may change. It depends on the kind and its
- * version, on the definitions of the indexes, and on the version of the program. Returns undefined when an index is a
- * function without a definition: the function may return other values in the next process, so the values must be
+ * version, on the definitions of the indexes, and on the version of the program. Returns undefined when an index
+ * function has no `definition`: the function may return other values in the next process, so the values must be
  * computed again.
  */
 export function keptFingerprint({ descriptor, indexes }: KindCache, program: string): string | undefined {

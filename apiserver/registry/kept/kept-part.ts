@@ -86,7 +86,7 @@ export class KeptPart {
   readonly #ends: Uint32Array;
   readonly #records: Uint8Array;
   readonly fingerprint: string;
-  /** The position of the entry that was found last. */
+  /** The position at which the next search begins. */
   #at = 0;
 
   /** Checks the format and the checksum of a packed part. @throws UnreadablePart */

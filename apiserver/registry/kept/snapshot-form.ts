@@ -38,13 +38,13 @@ export interface SnapshotFooter {
   /** A random text. The snapshot belongs to the database whose mark has the same nonce. */
   readonly nonce: string;
   readonly fingerprint: string;
-  /** The secret with which names are hashed. */
+  /** The secret with which the keys of objects are hashed. */
   readonly secret: HashSecret;
   /** The number of bytes of all objects and their records. */
   readonly size: number;
   /** The blocks of objects and records, which come first in the file, each with the number of its rows. */
   readonly blocks: readonly (Piece & { readonly rows: number })[];
-  /** Two columns with a number for each row: the position of its record in the block, and the hash of its name. */
+  /** Two columns with a number for each row: the position of its record in the block, and the hash of its key. */
   readonly columns: readonly [Piece, Piece];
   /**
    * For each part of each index: the piece with the numbers of the rows, in the order of the part. Null for a part that

@@ -44,8 +44,8 @@ export interface SnapshotKind {
   readonly kindNumber: number;
   readonly cache: KindCache;
   /**
-   * `revision` is the revision of the kind's last change, or an earlier one if the kind has not changed since the
-   * start.
+   * `revision` is the revision of the kind's last change. If the kind's history has no change, it is the revision at
+   * which this history begins.
    */
   readonly feed: { readonly revision: number };
 }
@@ -93,8 +93,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Reads the snapshot of a kind. Returns undefined when there is no snapshot, or when the snapshot cannot be used; in
-   * the second case, logs the reason. An error of `onRead` ends the read, and is thrown.
+   * Reads the snapshot of a kind. Returns undefined when there is no snapshot, when the kind can have none, or when the
+   * snapshot cannot be used; in the last case, logs the reason. An error of `onRead` ends the read, and is thrown.
    */
   async read(
     cache: KindCache,
@@ -133,7 +133,8 @@ export class SnapshotKeeper {
 
   /**
    * Writes the snapshot of a kind that no longer changes. If the kind has not changed since it was read from its file,
-   * writes only the mark. Logs a failure.
+   * writes only the mark. Writes nothing for a kind that has few objects, or an object that cannot be read, or an index
+   * function without a `definition`, or whose objects are encrypted. Logs a failure.
    */
   async save(of: SnapshotKind, state: SnapshotState): Promise<void> {
     const followed = this.#followed.get(of.kindNumber);

@@ -37,8 +37,9 @@ export async function readFooter(file: FileHandle): Promise<SnapshotFooter> {
 }
 
 /**
- * Called before the first step of a read and after each step, with the number of objects of the step, and the number of
- * bytes that are not read yet. These bytes become memory outside of the heap. If it throws, the read ends.
+ * Called before the first step of a read, and after each step that reads objects, with the number of objects of the
+ * step, and the number of bytes that are not read yet. These bytes become memory outside of the heap. If it throws, the
+ * read ends.
  */
 export type OnRead = (objects: number, bytesLeft: number) => void;
 
@@ -47,8 +48,8 @@ interface Part {
   readonly position: number;
   readonly pieces: readonly Piece[];
   /**
-   * Allocates the memory for the pieces. It is called just before the read, because the allocation of a thousand blocks
-   * at once blocked the event loop for 0.3 s.
+   * Returns the memory for the pieces. Blocks are allocated in this call, just before the read, because the allocation
+   * of a thousand blocks at once blocked the event loop for 0.3 s.
    */
   readonly targets: () => readonly Uint8Array[];
   readonly rows: number;
@@ -83,7 +84,7 @@ export async function readContent(file: FileHandle, footer: SnapshotFooter, onRe
   return { secret, size, at, hashes, blocks, orders };
 }
 
-/** Splits a list of pieces into groups of at most {@link readAtOnce} bytes. */
+/** Splits a list of pieces into groups of at most {@link readAtOnce} bytes. A larger piece is a group of its own. */
 function groupsOf<Each extends Piece>(pieces: readonly Each[]): readonly (readonly Each[])[] {
   const groups: Each[][] = [];
   let bytes = readAtOnce;

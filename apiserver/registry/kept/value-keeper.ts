@@ -26,7 +26,7 @@ export interface ValueKeeperParts {
   readonly snapshots?: SnapshotKeeper | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The name and version of the program. Values that another program has kept are computed again. */
+  /** The name and version of the program. Values that another program or version has kept are computed again. */
   readonly program: string;
   /** The kinds that are served. */
   readonly served: () => readonly KeptKind[];

@@ -47,7 +47,7 @@ describe('convertObject', () => {
     expect(converted).to.deep.include({ spec: { size: 1, unit: 'mm' }, metadata: thing().metadata });
   });
 
-  it('uses only labels and annotations of the metadata that the conversion function returns', () => {
+  it('takes only the labels and annotations from the metadata that the conversion function returns', () => {
     const metadata = { labels: { team: 'blue' }, annotations: { 'a.b/c': 'd' }, finalizers: [], version: 9 };
     const converted = convertObject(thing(), rules, () => ({ metadata }));
     const { labels, annotations } = metadata;

@@ -21,7 +21,7 @@ export class DoesNotFit extends Error {
     this.#read = read;
   }
 
-  /** Checks the memory in use, as {@link MemoryLimit.excess}. @throws DoesNotFit */
+  /** Checks with {@link MemoryLimit.excess} that the objects fit into memory. @throws DoesNotFit */
   static check(memory: Pick<LoadMemory, 'excess'>, objects: number, bytesAhead = 0): void {
     const use = memory.excess(objects, bytesAhead);
     if (use !== undefined) throw new DoesNotFit(use, objects);

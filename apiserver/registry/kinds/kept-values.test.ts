@@ -36,8 +36,8 @@ interface Write {
 }
 
 /**
- * A step that saves the values. `killedAt` is the number of the call of the store before which the process is killed;
- * Infinity when it is not killed.
+ * A step that saves the values. `killedAt` is the number of changes of the store after which the process is killed;
+ * Infinity when the process is not killed.
  */
 interface Save {
   readonly step: 'save';

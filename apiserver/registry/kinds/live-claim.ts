@@ -7,7 +7,7 @@ import type { Resource } from './resource.ts';
 const name = 'live';
 
 /**
- * The index of the claims that namespaces and definitions hold, because objects are created in the namespace or with
+ * The index of the claims that namespaces and definitions hold while objects may be created in the namespace, or with
  * the defined kind. A namespace or definition claims its uid until it is marked for deletion; the commit that marks it
  * releases the claim. From then on every replica refuses creations that require the claim. So no new object can escape
  * the controller that deletes the objects of the namespace or definition.

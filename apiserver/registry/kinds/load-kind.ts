@@ -21,7 +21,7 @@ import type { KindReader } from './stored-entry.ts';
  */
 const countedObjects = 1.25;
 
-/** The number of names that are looked up to check a snapshot before it is used. */
+/** The number of keys that are looked up to check a snapshot before it is used. */
 const searchedNames = 100;
 
 /** The number of bytes of changes that are applied in one turn of the event loop. */
@@ -111,7 +111,7 @@ async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKi
 }
 
 /**
- * Returns true when random entries are found by their names. If they are not, the names were hashed with another
+ * Returns true when random entries are found by their keys. If they are not, the keys were hashed with another
  * function.
  */
 function isSearchable(table: EntryTable, random: () => number): boolean {

@@ -34,9 +34,9 @@ const bytesPerTurn = 128 * 1024;
 
 /**
  * Reads a kind with the index values that an earlier process has stored, and compares a random sample of them with
- * newly computed values. If they differ, all values are computed. If no values were stored, and an index is a function
- * without a `definition`, the values of a sample are computed twice, to find a function that returns different values
- * for the same object.
+ * newly computed values. If they differ, all values are computed. If no stored values were used, and an index function
+ * has no `definition`, the values of a sample are computed twice, to find a function that returns different values for
+ * the same object.
  */
 export async function readChecked(kind: KindReader, parts: CheckedReadParts): Promise<Entry[]> {
   const { keeper, kindNumber, onVarying } = parts;
@@ -57,7 +57,7 @@ export async function readChecked(kind: KindReader, parts: CheckedReadParts): Pr
   return computed;
 }
 
-/** Returns true when an index is a function without a `definition`. The values of such a kind are not stored. */
+/** Returns true when an index function has no `definition`. The values of such a kind are not stored. */
 function hasFunction({ indexes }: KindCache): boolean {
   return indexes.some(({ spec }) => spec.indexFunc.definition === undefined);
 }

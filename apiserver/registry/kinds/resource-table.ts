@@ -29,7 +29,7 @@ interface TableEvents {
   readonly unconverted: (resource: Resource) => void;
 }
 
-/** A registered kind that is being indexed or served. */
+/** A registered kind. It is being indexed, or it is served, or its indexes could not be built. */
 interface Slot {
   registration: Registration;
   readonly ready: Promise<Resource>;
@@ -98,8 +98,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   /**
-   * Returns the slot of a kind. The last result is cached, because each request needs it twice, and many requests are
-   * for the same kind as the one before.
+   * Returns the slot of a kind. The last result is cached, because most requests need it more than once, and many
+   * requests are for the same kind as the one before.
    */
   #slotAt(group: string, version: string, plural: string): Slot | undefined {
     const last = this.#last;
@@ -117,8 +117,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   /**
-   * Returns a function, for hot paths, which returns one kind. It caches the resource, and looks it up again only when
-   * the resource is closed.
+   * Returns a function, for hot paths, which returns one kind. The function caches the resource, and looks the kind up
+   * again only when the resource is closed, or when the kind was not served at the last call.
    */
   getterOf(gvk: GroupVersionKind): () => Resource | undefined {
     let known: Resource | undefined;

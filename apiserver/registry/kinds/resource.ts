@@ -77,8 +77,8 @@ interface Other {
 
 /**
  * A kind that is served: its rules, its objects in memory and its changes. Objects in memory, in indexes and in the
- * feed have the storage version. Each other version has its own resource, with its own rules. It shares everything else
- * with the resource of the storage version.
+ * feed have the storage version. For each other version there is another resource, which has its own rules, and shares
+ * everything else with the resource of the storage version.
  */
 export class Resource {
   /** The resource of the same kind in the storage version; usually this resource itself. */
@@ -170,8 +170,8 @@ export class Resource {
   }
 
   /**
-   * Sets the rules for the next writes. The models of the rules must have the same names and indexes as before. Stored
-   * objects stay unchanged.
+   * Sets the rules for the next writes. Their models must have the same kind, plural, singular, scope, versions and
+   * indexes as the former models. Stored objects stay unchanged.
    */
   replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
     this.rules = this.#amongVersions(rules);
@@ -296,7 +296,7 @@ export class Resource {
 
   /**
    * Returns the claims that a write adds and removes in the store; undefined when no unique value changes, so that the
-   * commit checks no claims.
+   * commit changes no claims.
    */
   claimChanges(before: Pick<Entry, 'values'> | undefined, after: IndexValues | undefined): Operation['unique'] {
     if (this.#indexNumbers.size === 0) return undefined;
@@ -342,9 +342,9 @@ export class Resource {
   }
 
   /**
-   * Returns the rules of a version. For a kind with several versions, adds `changesIn`. This function returns the
-   * fields that a write changes in another version, so that managers that own these fields by their names in that
-   * version lose them.
+   * Returns the rules of a version. For a kind with several versions, adds `changesIn`, because a manager may own
+   * fields by their names in another version. `changesIn` returns the fields that a write changes, with their names in
+   * that version; the manager then loses these fields.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;

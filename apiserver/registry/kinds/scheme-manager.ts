@@ -55,10 +55,10 @@ export class SchemeManager {
   }
 
   /**
-   * Registers a model, with its other versions if it has any (`defineVersions`). When the same owner registers the same
-   * model again, nothing changes, and the first registration is returned. After an error, nothing is registered.
-   * @throws ModelError that names the attribute and the rule, or both owners, or the indexes that differ from the first
-   * registration; any error of the callback or of a listener.
+   * Registers a model, with its other versions if it has any (`defineVersions`). If the owner has already registered
+   * this version of the kind, nothing changes, even if the schema differs, and the first registration is returned. An
+   * error leaves all registrations as they were. @throws ModelError that names the attribute and the rule, or both
+   * owners, or the indexes that differ from the first registration; any error of the callback or of a listener.
    */
   register<T extends ApiObject>(
     model: Model<T>,
@@ -95,8 +95,9 @@ export class SchemeManager {
 
   /**
    * Replaces a registered model by a newer one of the same owner, for example with another schema or other columns. The
-   * names and the indexes must be the same. Objects and watches are not affected. After an error, the former model
-   * stays. @throws ModelError that names the attribute and the rule; any error of a listener.
+   * kind, the plural, the singular, the scope, the versions and the indexes must be the same. Objects and watches are
+   * not affected. After an error, the former model stays. @throws ModelError that names the attribute and the rule; any
+   * error of a listener.
    */
   replace(model: ModelDescriptor, owner: string): Registration {
     const existing = this.lookup(model);
@@ -190,8 +191,8 @@ export class SchemeManager {
     }
   }
 
-  // `emit` would stop at the first listener that throws. An undone registration must be reported to every listener, so
-  // each one is called here.
+  // `emit` would stop at the first listener that throws. `unregistered` must reach every listener, so this function
+  // calls the listeners itself. For other events, it also stops at the first error.
   #notify(event: keyof SchemeEvents, registration: Registration): unknown[] {
     const errors: unknown[] = [];
     for (const listener of this.#emitter.listeners(event)) {

@@ -10,7 +10,7 @@ import type { KindReader } from './stored-entry.ts';
 
 const kind: KindReader = { cache: createPersonCache(), convertStored: (stored) => stored };
 
-/** Returns the row of a person with a list of 100 KB. */
+/** Returns the row of a person with a list of 120 KB. */
 function rowOf(spec: object = {}): Row {
   const tags = Array.from({ length: 20_000 }, (_, at) => at.toString(36));
   const person = createPerson({ name: 'ann' }, { tags, ...spec });

@@ -47,8 +47,9 @@ export function* storedEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
 
 /**
  * Returns the entry of an object that must be accepted as it is: a former state, or a state that another process wrote.
- * An object that an index cannot read gets no index values; an object that cannot be converted keeps its fields; an
- * object that a webhook has to convert first becomes a BrokenEntry. So a single object cannot stop the work on others.
+ * An object that an index cannot read gets no index values. An object that cannot be converted keeps its fields, and
+ * gets no index values either. An object that a webhook has to convert first becomes a BrokenEntry. So a single object
+ * cannot stop the work on others.
  */
 export function lenientEntry(kind: KindReader, row: Row): Entry {
   try {

@@ -16,7 +16,8 @@ export interface SyncParts {
   readonly isLost: () => boolean;
   /**
    * The generation of the store's unique indexes for which the store's claims are known to be right; undefined when
-   * this is not known. If the store still has this generation, the claims are not compared.
+   * this is not known. If the store still has this generation, and the unique indexes of the resource, the claims are
+   * not compared.
    */
   readonly generation: number | undefined;
 }

@@ -2,8 +2,8 @@ import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
 
 /**
- * The number of changes of the first page that is read. Each next page has twice as many, up to the maximum, unless it
- * would have more than {@link maxPageBytes}.
+ * The number of changes of the first page that is read. Each next page has twice as many, up to {@link maxPage}. But if
+ * twice as many would have more than {@link maxPageBytes}, the next page has half as many.
  */
 const firstPage = 16;
 const maxPage = 2000;
@@ -72,7 +72,7 @@ export class UnservedLog {
     }
   }
 
-  /** The revision of the last change that was added. */
+  /** The revision of the last change that was added; the floor if no change was added after it. */
   get revision(): number {
     return this.#revision;
   }

@@ -9,8 +9,8 @@ import { BrokenObjectError, encodeObject, withRevision } from './object-codec.ts
 import { clip, resourceName } from './resource-errors.ts';
 
 /**
- * Checks only the fields that the server relies on, because the server calls it for each object that it parses at its
- * start.
+ * Checks only the fields that the server relies on, because at its start the server calls this function for each object
+ * that it parses.
  * @throws BrokenObjectError for JSON that is not an object with valid metadata.
  */
 export function checkObject(value: unknown): asserts value is ApiObject {

@@ -1,6 +1,6 @@
 /**
- * The number of bytes of JSON that one step parses. A step takes at most 3 ms. The worst case is an object in which no
- * two fields have the same name.
+ * The approximate number of bytes of JSON that one step parses. A step takes at most 3 ms. The worst case is an object
+ * in which no two fields have the same name.
  */
 const stepBytes = 16 * 1024;
 
@@ -22,7 +22,10 @@ type DecodeSteps<R> = Generator<undefined, R, undefined>;
 interface DecodeOptions {
   /** A function that freezes a value and everything in it. Without this function, nothing is frozen. */
   readonly freeze?: ((value: unknown) => unknown) | undefined;
-  /** The maximum number of bytes that one step parses. Default 16 KB. */
+  /**
+   * The number of bytes after which a step ends. The step still parses the current member, so it may parse twice as
+   * many bytes. A longer string is parsed in one step. Default 16 KB.
+   */
   readonly most?: number;
 }
 
@@ -137,7 +140,7 @@ function* partsOf({ bytes, most }: Text, range: Range): Generator<Part | 'pause'
     }
     const code = at === end ? comma : (bytes[at] ?? 0);
     if (code === quote) at = endOfString(bytes, at);
-    // The codes of { and } are those of [ and ] plus 32, so that one comparison finds both.
+    // The codes of { and } are those of [ and ] plus 32, so one comparison finds the brackets of objects and of lists.
     else if ((code | 32) === openObject) depth += 1;
     else if ((code | 32) === closeObject) depth -= 1;
     else if (code === colon && depth === 0) valueAt ??= at + 1;

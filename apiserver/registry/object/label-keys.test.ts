@@ -22,7 +22,7 @@ describe('label keys', () => {
     expect(refused('plugin', all)).to.deep.equal(['plain', 'svc.example.net/x', 'sub.svc.example.net/x']);
   });
 
-  it('are allowed when their prefix only ends with the same letters as the service domain', () => {
+  it('are allowed when their prefix is neither the service domain nor below it, even if the key contains the domain', () => {
     expect(
       refused('plugin', { 'mysvc.example.net/x': 'a', 'example.net/x': 'a', 'net/svc.example.net': 'a' }),
     ).to.deep.equal([]);

@@ -3,8 +3,8 @@ import type { Steps } from '../../turns/steps.ts';
 
 /**
  * The text in stored bytes after which the resourceVersion is inserted, as the first field of metadata. Stored bytes
- * have no resourceVersion: it is the revision of the commit, which is not known beforehand. It is inserted once, after
- * the commit, so that memory has the bytes that clients get.
+ * have no resourceVersion: it is the revision of the commit, which is not known beforehand. The resourceVersion is
+ * inserted after the commit, or when an object is read from the database, so that memory has the bytes for clients.
  */
 const metadataMarker = Buffer.from('"metadata":{');
 
@@ -34,8 +34,8 @@ export function encodeObject({ apiVersion, kind, metadata, ...fields }: ApiObjec
 }
 
 /**
- * Returns the same bytes as {@link encodeObject}, for a large object. Each step writes one field of the object or of its
- * metadata, because managedFields and the spec of an object can take 10 ms each.
+ * Returns the same bytes as {@link encodeObject}, for a large object. Each step writes one field of the object or of
+ * its metadata, because managedFields and the spec of an object can take 10 ms each.
  */
 export function* encodeSteps({ apiVersion, kind, metadata, ...fields }: ApiObject): Steps<Buffer> {
   const ofMetadata = yield* membersOf({ ...metadata, resourceVersion: undefined });
@@ -59,7 +59,7 @@ function* membersOf(fields: Readonly<Record<string, unknown>>): Steps<string[]> 
 /** Allocates memory for the bytes of one object. */
 type Allocate = (bytes: number) => Buffer;
 
-/** Allocates separate memory for an object: bytes of `Buffer.from` would keep blocks of a shared pool alive. */
+/** Allocates separate memory for an object: bytes of `Buffer.from` would keep a whole shared pool in memory. */
 const allocateOne: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes);
 
 /**

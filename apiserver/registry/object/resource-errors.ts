@@ -104,7 +104,7 @@ export function unreadable(cause: unknown): ApiError {
 
 /**
  * Returns the 422 for a value that another object holds in a unique index. The reason is not AlreadyExists, because
- * clients would then read the object of this name.
+ * clients would then read the object with the name that they have sent.
  */
 export function duplicateValue(
   model: Named,

@@ -15,7 +15,7 @@ export interface ListPageParts {
   readonly size?: number;
   /** The continue token, when there are more matches. */
   readonly token?: string;
-  /** The number of further matches, if it is known. */
+  /** The number of further matches. Only set with a token, and not for a list with selectors, as in Kubernetes. */
   readonly remaining?: number;
 }
 
@@ -56,9 +56,9 @@ export class ListPage {
   }
 
   /**
-   * Throws ApiError Expired when a change after the list's revision has been dropped from the history. Until such a
-   * change is dropped, the history keeps the same objects in memory, and counts their bytes. After that, only the list
-   * of a slow client would keep them in memory, and nothing would count them.
+   * Throws ApiError Expired when a change after the list's revision has been dropped from the history. Until then, the
+   * history keeps the objects of the list in memory, and counts their bytes. Afterwards, only the list of a slow client
+   * would keep them in memory, and nothing would count their bytes.
    */
   checkKept(): void {
     const { resource, revision } = this.#parts;

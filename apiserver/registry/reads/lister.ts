@@ -28,9 +28,9 @@ export interface SelectionRequest {
 
 /** All parameters of a list (objects-and-http "Lists"). */
 export interface ListRequest extends SelectionRequest {
-  /** The number of the page, from 1, and its size; size 0 returns all objects. */
+  /** The number of the page, from 1, and its size. With size 0, page 1 has all objects, and further pages are empty. */
   readonly page?: { readonly page: number; readonly size: number } | undefined;
-  /** The parameters `limit` and `continue` of Kubernetes; limit 0 returns all objects. */
+  /** The parameters `limit` and `continue` of Kubernetes; limit 0 returns all objects, or all that remain. */
   readonly chunk?: { readonly limit: number; readonly token?: string } | undefined;
   readonly resourceVersion?: string | undefined;
   /** True when the list must have exactly the revision `resourceVersion`, and not a later one. */
@@ -64,7 +64,7 @@ export interface Selection {
 
 export interface ListerParts {
   readonly revisions: Revisions;
-  /** The epoch of the database, which continue tokens contain: it changes when the history may have lost changes. */
+  /** The epoch of the database. Continue tokens contain it, so that a token of an earlier epoch is refused. */
   readonly epoch: string;
 }
 

@@ -66,7 +66,7 @@ export class ObjectHistory {
 
   /**
    * Returns the state of an object at a revision. @throws ApiError NotFound when the object did not exist then or its
-   * state cannot be read, Expired when the log no longer has changes as old as this revision
+   * state cannot be read, Expired when the log no longer has all changes after this revision
    */
   async stateAt(resource: Resource, key: ObjectKey, revision: number): Promise<Entry> {
     await this.#parts.revisions.reach(String(revision));

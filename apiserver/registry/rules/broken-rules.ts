@@ -11,9 +11,9 @@ const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Proposes the replacement (PUT) of a stored object that cannot be read. The sent object is checked like a creation.
- * The object gets the stored uid if that can still be read, otherwise the sent uid, so that its dependents stay.
- * Without either, it gets a new uid. `stored` has no fields except the type, the name, the namespace, the revision, and
- * the uid if that can be read.
+ * The object gets the stored uid if that can still be read, otherwise the sent uid if that is a UUID, so that its
+ * dependents stay. Without either, it gets a new uid. `stored` has no fields except the type, the name, the namespace,
+ * the revision, and the uid if that can be read.
  */
 export function* proposeReplacement(
   rules: Rules,
@@ -35,7 +35,7 @@ export function* proposeReplacement(
 
 /**
  * Proposes the deletion of an object that cannot be read. The object is removed immediately, because its finalizers are
- * unknown. If the rules of its kind require it, the object is marked for deletion instead.
+ * unknown. If a rule of its kind still holds the object, the object is marked for deletion instead.
  */
 export function proposeBrokenDelete(
   rules: Rules,

@@ -8,7 +8,8 @@ import type { Rules } from './write-request.ts';
 /**
  * Decides a deletion: removes the object immediately when neither a finalizer nor a rule of its kind keeps it;
  * otherwise marks it for deletion. The request decides what happens to the dependents; without a policy in the request,
- * the finalizers of the object decide. A second DELETE can change the policy, and nothing else.
+ * the finalizers of the object decide. A second DELETE can change this policy. If nothing keeps the object under the
+ * new policy, the second DELETE removes it.
  */
 export function decideDelete(rules: Rules, { object: stored, policy, request }: DeleteProposal): NextState | undefined {
   rules.strategy?.checkDelete(stored);

@@ -16,7 +16,7 @@ export type ExpressionJudge = (
   warnings: string[],
 ) => Steps<readonly FieldCause[]>;
 
-/** The reasons of violations after which no rules are evaluated, because the values may have wrong types. */
+/** The reasons of violations after which no rule is evaluated: values may be missing, too large or of a wrong type. */
 const blocking: ReadonlySet<string> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',

@@ -11,8 +11,9 @@ import { Pace } from '../../turns/pace.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { ObjectDraft, Rules } from './write-request.ts';
 
-// kubectl's client-side apply stores the applied object in this annotation. In a server-side apply, the annotation
-// decides which fields kubectl owns. It must stay correct, because users may return to client-side apply.
+// kubectl's client-side apply stores the applied object in this annotation. In a server-side apply, kubectl takes over
+// the fields in the annotation from other managers without a conflict. The annotation must stay correct, because users
+// may return to client-side apply.
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The manager to which the annotation belongs. */

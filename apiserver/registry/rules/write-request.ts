@@ -37,7 +37,7 @@ export type Subresource = 'status' | 'finalize' | 'scale';
 
 /** The parameters of a write in addition to its object. */
 export interface WriteRequest extends LabelKeyRules {
-  /** The name in the path; undefined for a creation, whose body names the object. */
+  /** The name in the path; undefined for a POST, whose body names the object. */
   readonly name: string | undefined;
   /** The namespace in the path; undefined for Cluster-scoped kinds. */
   readonly namespace: string | undefined;

@@ -195,7 +195,7 @@ export function isEmpty(value: object | null | undefined): boolean {
   return value === undefined || value === null || Object.keys(value).length === 0;
 }
 
-/** Proposes the next state of `stored` for a PUT of the object or of its status. */
+/** Proposes the next state of `stored` for a PUT of the object, of its status, or to its subresource `finalize`. */
 export function* proposeUpdate(
   rules: Rules,
   stored: ApiObject,

@@ -5,7 +5,10 @@ import { createSqliteStore } from '../../store/sqlite/sqlite-store.ts';
 import type { Store } from '../../store/store.ts';
 import { StoreVault } from './store-vault.ts';
 
-/** A vault of a process that shares its database with others, and gets no hints of their changes. */
+/**
+ * Returns the vault of a process that shares its database with others, and gets no hints of their changes; and the
+ * number of times that the vault read the latest revision.
+ */
 async function openVault(store: Store) {
   const vault = await StoreVault.read(store);
   const process = { vault, reads: 0 };

@@ -30,8 +30,9 @@ export interface VaultWriting {
 }
 
 /**
- * The vault in the database. All values are also in memory. Each value is an object of a kind without a model. Its key
- * is a digest of its name, because a name may be too long for a key, and would reveal which user has a password.
+ * The vault in the database. All values are also in memory. Each value is an object of a kind without a model. The key
+ * of a value is a digest of its name, because keys are not encrypted, and the name would reveal which user has a
+ * password.
  */
 export class StoreVault implements Vault {
   readonly kindNumber: number;

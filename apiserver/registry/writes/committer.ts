@@ -76,8 +76,8 @@ class Commit implements Submission {
   }
 
   /**
-   * Applies the committed change to objects, indexes and watches. The store calls this in the order of revisions,
-   * before the response.
+   * Applies the committed change to objects, indexes and watches. The group commit calls this function in the order of
+   * revisions, before the response.
    */
   apply(revision: number): void {
     const { resource, write } = this.#parts;

@@ -82,8 +82,8 @@ function* prepareSteps(resource: Resource, next: NextState, context: WriteContex
 
 /**
  * Checks an object of more than {@link uncountedLength} bytes; a smaller one cannot have too many fields or items. An
- * update may keep too many fields or items if the object does not get more bytes. @throws ApiError when the object is
- * too large
+ * update may keep too many fields or items if the object does not get more bytes. @throws ApiError when the object has
+ * too many bytes, fields or items
  */
 function checkSize({ op, object }: NextState, data: Buffer, { stored }: WriteContext): void {
   if (data.length > maxObjectBytes) throw tooLarge(data);

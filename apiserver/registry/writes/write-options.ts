@@ -34,8 +34,8 @@ export interface WriteOptions {
   /** The name of the field manager that the write has in metadata.managedFields. Default `unknown`. */
   readonly fieldManager?: string | undefined;
   /**
-   * A list to which the registry adds the warnings of the write, even when the write is refused. Default: only the
-   * result has the warnings.
+   * A list that the registry empties, and to which it adds the warnings of the write, even when the write is refused.
+   * Default: only the result has the warnings.
    */
   readonly warnings?: string[] | undefined;
   /**

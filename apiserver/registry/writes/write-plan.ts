@@ -33,8 +33,8 @@ export type WritePlan =
   | {
       readonly kind: 'commit';
       /**
-       * Checks the write again with the guards of the kind, at the commit. Absent for a kind without guards. @throws
-       * ApiError
+       * Checks the write again with the kind's guards, at the commit; undefined without guards, for a write of the
+       * server itself, and for the removal of an object that cannot be read. @throws ApiError
        */
       readonly recheck?: (() => void) | undefined;
       readonly write: PreparedWrite;
@@ -66,7 +66,7 @@ type Propose = (stored: ApiObject, request: WriteRequest) => Steps<Proposal>;
 const unknownManager = 'unknown';
 
 /**
- * The size in bytes from which a stored object is processed in steps, because to read such an object takes
+ * The size in bytes above which a stored object is processed in steps, because to read such an object takes
  * milliseconds.
  */
 const largeObject = 64 * 1024;

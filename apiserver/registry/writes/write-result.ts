@@ -7,8 +7,8 @@ import type { Resource } from '../kinds/resource.ts';
 export interface WriteResult {
   readonly bytes: Buffer;
   /**
-   * The parsed object, which the caller may modify. It has no resourceVersion in its metadata; see
-   * {@link resourceVersion}.
+   * The parsed object, which the caller may modify. The resourceVersion in its metadata may be empty or outdated; use
+   * {@link resourceVersion} instead.
    */
   readonly object: ApiObject;
   /** The resourceVersion of the object; absent for a creation that was not stored (dryRun). */

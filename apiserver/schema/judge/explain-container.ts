@@ -5,7 +5,7 @@ import type { Violations } from './violations.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reports the violations of the object as a whole. Does not check the values of its fields. */
+/** Reports the violations of the object as a whole. Does not apply the schemas of its fields. */
 export function explainObject(node: SchemaNode, value: Fields, violations: Violations): void {
   const { schema, required, minProperties, maxProperties } = node;
   const count = node.judgesFields ? Object.keys(value).length : 0;
@@ -43,7 +43,7 @@ function explainEmbedded(value: Fields, violations: Violations): void {
   violations.addAll(metadataShapeErrors(metadata).map((cause) => ({ ...cause, field: `${prefix}${cause.field}` })));
 }
 
-/** Reports the violations of the list as a whole. Does not check its items. */
+/** Reports the violations of the list as a whole. Does not apply the schema of its items. */
 export function explainList({ schema, identity }: SchemaNode, items: readonly unknown[], violations: Violations): void {
   const { minItems, maxItems } = schema;
   if (minItems !== undefined && items.length < minItems) {

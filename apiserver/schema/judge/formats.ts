@@ -12,9 +12,10 @@ const dateTimeForm =
 
 /**
  * The formats that are checked: those formats of Kubernetes that concern networks, dates, durations and UUIDs, and
- * `byte`. As in Kubernetes, every other format is ignored, for example `int32`. The checks of ajv-formats are used if
- * they agree with Kubernetes. Some do not: for example, its `date-time` accepts a blank instead of the T, its `uri`
- * refuses an absolute path, and its `byte` accepts a text of several lines of which only one is valid.
+ * `byte`. Every other format is ignored: for example `int32`, as in Kubernetes, and `isbn`, which Kubernetes checks.
+ * The checks of ajv-formats are used if they agree with Kubernetes. Some do not: for example, the `date-time` of
+ * ajv-formats accepts a blank instead of the T, its `uri` refuses an absolute path, and its `byte` accepts a text of
+ * several lines of which only one is valid.
  */
 export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['date', isDate],

@@ -61,8 +61,9 @@ export class LinearPatterns {
 
   /**
    * Returns true when a text matches; false for a pattern that RE2 does not support. The registration of a model and
-   * the check of a definition refuse such a pattern, but a definition may have been stored when older rules applied. An
-   * error would then make all writes of its objects fail.
+   * the check of a definition refuse such a pattern, but a definition may have been stored when older rules applied.
+   * Then false causes a violation. An error would instead make every write of an object with such a text fail, even a
+   * change of the metadata.
    */
   matches(pattern: string, text: string): boolean {
     const compiled = this.#compile(pattern);

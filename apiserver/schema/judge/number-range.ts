@@ -20,8 +20,8 @@ export function exclusiveBounds(schema: JsonSchema): {
 }
 
 /**
- * Returns true when the schema requires an integer, and the value is so large that it may have lost digits, because
- * JSON numbers are parsed as doubles.
+ * Returns true when the schema is for integers (or for integers and strings), and the value is so large that it may
+ * have lost digits, because JSON numbers are parsed as doubles.
  */
 export function losesDigits(schema: JsonSchema, value: number): boolean {
   return !isExact(value) && typesOf(schema).includes('integer');

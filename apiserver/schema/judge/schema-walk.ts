@@ -19,7 +19,7 @@ export function isLargeSchema(components: Components): boolean {
   return false;
 }
 
-/** Yields every schema of a model once, without recursion. */
+/** Yields every schema of a model, without recursion. Does not follow references. */
 export function* allSchemas(components: Components): Iterable<JsonSchema> {
   const open: JsonSchema[] = Object.values(components);
   for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {

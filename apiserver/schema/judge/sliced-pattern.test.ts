@@ -6,7 +6,7 @@ import { SlicedPattern } from './sliced-pattern.ts';
 
 /**
  * The characters of the texts. They are few, and patterns contain some of them, so that patterns often match. Among
- * them are line ends, word boundaries, and whole and half surrogate pairs.
+ * them are a line end, characters inside and outside of words, and whole and half surrogate pairs.
  */
 const characters = fc.constantFrom(
   'a',

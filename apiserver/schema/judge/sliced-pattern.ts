@@ -7,7 +7,7 @@ interface Instruction {
   readonly op: number;
   /** The next state. State 0 means failure. */
   readonly out: number;
-  /** For an alternative: its second next state. For an instruction that consumes no character: its conditions. */
+  /** For an alternative: its second next state. For an instruction with the opcode `emptyWidth`: its conditions. */
   readonly arg: number;
   matchRune(rune: number): boolean;
 }
@@ -23,7 +23,7 @@ const failure = 5;
 const success = 6;
 const character = 8;
 
-/** The conditions of an instruction that consumes no character, as bits. */
+/** The conditions of an instruction with the opcode {@link emptyWidth}, as bits. */
 const beginLine = 1;
 const endLine = 2;
 const beginText = 4;
@@ -76,7 +76,7 @@ class Machine {
   #states: Int32Array;
   #count = 0;
   #former: Int32Array;
-  /** For each state: the number of consumed characters when the state was last entered. */
+  /** For each state: the value of `#taken` when the state was last entered; 0 if it was never entered. */
   readonly #entered: Int32Array;
   #taken = 1;
   /** The states that still have to be entered. */

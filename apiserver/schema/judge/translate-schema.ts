@@ -12,7 +12,7 @@ export const maxInteger: number = Number.MAX_SAFE_INTEGER;
 
 const referencePrefix = '#/components/schemas/';
 
-// The keywords that have the same meaning in both dialects.
+// The keywords that have the same meaning in the OpenAPI v3 dialect and in JSON Schema 2020-12.
 const sameKeywords = [
   'required',
   'minProperties',

@@ -43,7 +43,7 @@ export class Validator {
   readonly #patterns = new LinearPatterns();
   #isValid: ValueGate;
   readonly #explainer: Explainer;
-  /** False when there are no patterns, so that no matches need to be counted. */
+  /** False for a small schema of the origin `code` without patterns, so that no matches need to be counted. */
   readonly #hasPatterns: boolean;
 
   /**

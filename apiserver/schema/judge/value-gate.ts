@@ -24,8 +24,8 @@ const maxReferences = 250_000;
 const referencesOfComparison = 2.5;
 
 /**
- * Returns true for a value without a violation; false also for a value whose check would follow more than 250,000
- * references.
+ * Returns true for a value without a violation; false also for a value whose check would take more than the maximum
+ * work.
  */
 export type ValueGate = (value: unknown) => boolean;
 
@@ -45,8 +45,8 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   const regExp = Object.assign((pattern: string) => patterns.get(pattern), { code: 'linearPattern' });
   const ajv = new Ajv2020({
     strict: true,
-    // The schema was checked at registration. With the defaults of these options, ajv would refuse schemas that our
-    // dialect allows.
+    // The schema was checked at registration. Without the next two options, ajv would refuse schemas that our dialect
+    // allows. The options after them save work that is not needed.
     strictTypes: false,
     strictRequired: false,
     validateSchema: false,

@@ -84,7 +84,7 @@ export interface BatchWriteParts {
   readonly commit: string;
 }
 
-/** Returns the transaction for a plan. The caller must write the staged values before it. */
+/** Returns the transaction for a plan. Before the transaction is executed, the caller must write the staged values. */
 export function batchWrite(plan: BatchPlan, state: StoredState, { layout, staging, commit }: BatchWriteParts): Write {
   const changes = stagedChanges(plan.writes, state, staging);
   const objects = changes.map(({ op, kind, key, revision, bytes }) => {
@@ -152,7 +152,8 @@ function valuesOf({ operation }: PlannedWrite, { objects }: StoredState): Inline
   const { op, data } = operation;
   const values: InlineValue[] = [];
   const size = data?.byteLength ?? 0;
-  // A transaction contains data twice, in the object and in the log; for a deletion, only in the log.
+  // A transaction contains the new bytes of an object twice, in the object and in the log; for a deletion, only in the
+  // log.
   if (data) values.push({ name: dataName(operation), size, saved: op === 'delete' ? size : 2 * size });
   const before = op === 'create' ? undefined : objects.get(operation.key);
   if (before?.bytes.kind === 'inline') {

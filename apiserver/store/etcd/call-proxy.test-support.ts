@@ -28,10 +28,11 @@ const unchanged = (bytes: Buffer): Buffer => bytes;
 export type Forward = () => Promise<Buffer>;
 
 /**
- * A gRPC server in front of a member of the cluster. It receives each request, and can respond instead of the member.
+ * A gRPC server in front of a member of the cluster. It can respond to a request instead of the member. It passes on
+ * streams unchanged.
  */
 export class CallProxy {
-  /** Called with each request; resolves with the response, or rejects with {@link overQuota} or another ServiceError. */
+  /** Called with each request outside of a stream. Resolves with the response, or rejects with a ServiceError. */
   respond: (request: Buffer, forward: Forward, method: keyof Methods) => Promise<Buffer> = (_, forward) => forward();
   readonly #server = new Server();
   readonly #member: Client;

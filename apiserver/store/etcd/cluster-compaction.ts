@@ -18,8 +18,9 @@ export interface ClusterCompactionParts {
 }
 
 /**
- * Drops old states of keys. etcd keeps each state until a client requests a compaction, and refuses all writes once its
- * quota is used up. The store itself reads former states only while it reads the claims of a kind page by page.
+ * Drops old states of keys. By default, etcd keeps each state until a client requests a compaction, and it refuses all
+ * writes once its quota is used up. The store itself reads former states only while it reads the claims of a kind page
+ * by page.
  */
 export class ClusterCompaction {
   readonly #parts: ClusterCompactionParts;

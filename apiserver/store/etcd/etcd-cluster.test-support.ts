@@ -33,7 +33,7 @@ export interface EtcdClusterOptions {
   readonly args?: readonly string[];
   /** `https` with certificates in {@link args}. Default `http`. */
   readonly scheme?: 'http' | 'https';
-  /** The arguments of every call of etcdctl. */
+  /** Further arguments of each call of etcdctl. */
   readonly ctlArgs?: readonly string[];
 }
 
@@ -324,8 +324,8 @@ function peerUrlOf({ proxy, peerPort }: EtcdMember): string {
 }
 
 /**
- * Repeats attempts until one has a result other than false or undefined. Rejects after half a minute, or later on a
- * busy machine.
+ * Repeats attempts until one has a result other than false or undefined. Rejects when an attempt rejects, and after
+ * half a minute, or later on a busy machine.
  */
 async function poll<Result>(attempt: () => Promise<Result | undefined | false>): Promise<Result> {
   const untilMs = performance.now() + testPatienceMs(30_000);

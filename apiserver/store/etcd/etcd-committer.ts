@@ -17,7 +17,7 @@ export interface EtcdCommitterParts {
   readonly uuid: () => string;
 }
 
-/** Writes batches, the numbers of kinds and indexes, and the compaction of history. */
+/** Writes batches, and the numbers of kinds and indexes. Compacts the history, and starts a new one. */
 export class EtcdCommitter {
   readonly #parts: EtcdCommitterParts;
 
@@ -27,7 +27,7 @@ export class EtcdCommitter {
 
   /**
    * Commits a batch in two round trips: the first reads the state on which the batch depends, the second is the
-   * transaction. Large values need more round trips.
+   * transaction. More round trips are needed for large values, and when another store writes first.
    */
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const { writer, link, layout, uuid } = this.#parts;

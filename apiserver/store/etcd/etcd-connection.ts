@@ -77,7 +77,7 @@ export class EtcdConnection {
     this.endpoint = endpoint;
     this.#clock = clock;
     this.#client = new Client(endpoint, channel, options);
-    // With this, a member that has lost the other members refuses requests immediately, instead of letting them wait.
+    // With this header, a member without a leader refuses requests immediately, instead of letting them wait.
     this.#metadata.set('hasleader', 'true');
   }
 
@@ -178,8 +178,8 @@ export class EtcdConnection {
   }
 
   /**
-   * Reports the loss of the connection to the listeners. Every call that fails with the connection calls this method,
-   * but only the first call of the method has an effect.
+   * Reports the loss of the connection to the listeners. Each request that fails with the connection causes a call of
+   * this method, but only the first of these calls has an effect.
    */
   lose(): void {
     if (this.#isLost) return;

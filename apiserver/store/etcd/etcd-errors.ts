@@ -30,8 +30,8 @@ const codes: Partial<Record<status, StoreErrorCode>> = {
 };
 
 /**
- * Returns true when it is not known whether the request was executed, so that the caller must look this up on another
- * connection.
+ * Returns true when it is not known whether the request was executed, so that the caller must look up the outcome on
+ * another connection.
  */
 export function isLostConnection(error: unknown): boolean {
   return error instanceof EtcdError && lost.has(error.status);
@@ -105,7 +105,10 @@ const cures: readonly (readonly [part: RegExp, cure: string])[] = [
     /wrong version number|packet length too long|before secure TLS/i,
     ': the member does not use TLS; leave ca, cert, key and tls out of the URL',
   ],
-  [unknownAuthority, ": the member's certificate is from an authority that is not known; name its file with ?ca="],
+  [
+    unknownAuthority,
+    ": the member's certificate is from an authority that is not known; name the file of the authority with ?ca=",
+  ],
   [otherName, ": the member's certificate has another name; use a name of the certificate in the URL"],
   [badCertificate, ': the cluster requires a client certificate; name it with ?cert=…&key=…'],
   [/[Pp]rotocol error/, ': something other than etcd responds; check host and port'],
@@ -115,7 +118,7 @@ const cures: readonly (readonly [part: RegExp, cure: string])[] = [
   ],
   [
     /ECONNRESET|hang up|[Cc]onnection dropped|: Failed to connect$/,
-    ': if the member uses TLS, name its authority with ?ca=',
+    ': if the member uses TLS, name the file of its authority with ?ca=',
   ],
 ];
 

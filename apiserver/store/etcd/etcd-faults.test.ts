@@ -92,7 +92,7 @@ describe('etcd store, with faults of the connection to a member', () => {
     ['cut', 'not written', ['before', 'b']],
     ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
   ] as const) {
-    it(`reports an unknown outcome when no member responds, and continues later; the write was ${what} [slow]`, async () => {
+    it(`reports an unknown outcome when no member responds, and continues later; the object was ${what} [slow]`, async () => {
       proxy.breakAt('the data', fault, () => (proxy.isDown = true));
       expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'unknown' });
       proxy.isDown = false;
@@ -101,7 +101,7 @@ describe('etcd store, with faults of the connection to a member', () => {
     });
   }
 
-  it('writes the parts of a large value again when the transaction that refers to them was lost', async () => {
+  it('stores a large value when the first transaction that refers to the parts of the value is lost', async () => {
     const large = { ...create('large', ''), data: new Uint8Array(2e6).fill(1) };
     proxy.breakAt('"op":"create"', 'cut');
     expect(await written(store, large)).to.deep.equal([2]);

@@ -143,8 +143,8 @@ export class EtcdHistory {
 
   /**
    * Checks that the history that was found contains the history up to `last`, which was known at the time of the read.
-   * `record` is the record that was found for the revision of `last`. If that history is missing, starts a new epoch,
-   * and rejects with StoreError `diverged`.
+   * `record` is the record that was found for the revision of `last`. If that history is missing, starts a new epoch
+   * unless the head that was found has one already, and rejects with StoreError `diverged`.
    */
   async #compare(
     connection: EtcdConnection,

@@ -16,7 +16,7 @@ export interface EtcdLinkParts {
   readonly database: EtcdDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with each new connection before it is used. If it rejects with the code `io`, the next member is tried. */
+  /** Called before a new connection is used. If this call rejects with the code `io`, the next member is tried. */
   readonly prepare: (connection: EtcdConnection) => Promise<void>;
 }
 

@@ -36,7 +36,7 @@ export function listenForCommits(
         subscription.notice(head.revision);
       },
     });
-    // This finds the commits that were made before the watch started.
+    // This look finds the commits that were made before the watch started.
     subscription.look();
   };
   const link = new EtcdLink({ database, clock, logger, prepare });

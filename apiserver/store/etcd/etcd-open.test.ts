@@ -71,7 +71,7 @@ describe('an etcd store that is opened', () => {
     expect(await all()).to.equal(before);
   });
 
-  it('is refused, and refuses its writes, when a newer program has upgraded the database', async () => {
+  it('is refused when a newer program has upgraded the database; a store that was open before refuses writes', async () => {
     const url = etcd.freshUrl();
     const store = await etcd.open(url);
     const { prefix } = parseEtcdUrl(url, {});
@@ -203,7 +203,7 @@ describe('an etcd store that is opened in a cluster with users', () => {
     const database = parseEtcdUrl(url, { ETCDCTL_USER: 'writer', ETCDCTL_PASSWORD: password });
     const store = await etcd.open(url, { database });
     await written(store, create('a', '1', [[1, 'v']]));
-    // Every change of users invalidates all tokens.
+    // Each change of a user or a role invalidates all tokens.
     await etcd.cluster.ctl([...root, 'role', 'add', 'another']);
     await written(store, create('b', '2'));
     await etcd.cluster.ctl([...root, 'role', 'add', 'a-third']);
@@ -256,9 +256,9 @@ describe('an etcd store that is opened with certificates', () => {
 
   it('is refused without TLS, without the authority, and without a certificate; each message says what to change', async () => {
     const url = (query: string): string => cluster?.url(`/p${query}`) ?? '';
-    expect(await failure(etcd, url(''))).to.match(/^io: .*name its authority with \?ca=/);
+    expect(await failure(etcd, url(''))).to.match(/^io: .*name the file of its authority with \?ca=/);
     expect(await failure(etcd, url('?tls=true'))).to.match(
-      /^refused: .*authority that is not known; name its file with \?ca=/,
+      /^refused: .*authority that is not known; name the file of the authority with \?ca=/,
     );
     expect(await failure(etcd, url(`?ca=${folder}/ca.pem`))).to.match(/^refused: .*requires a client certificate/);
   });

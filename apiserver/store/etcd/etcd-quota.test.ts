@@ -25,8 +25,8 @@ describe('a write of an etcd store for which etcd reports an exceeded quota', ()
   });
 
   /**
-   * Makes the first request with this text fail because of the quota, after a call of `instead`. All other requests
-   * succeed.
+   * Makes the first request with this text fail because of the quota, after a call of `instead`. All other requests are
+   * passed on.
    */
   const exceed = (text: string, instead: (forward: Forward) => Promise<unknown>): void => {
     proxy.respond = async (request, forward) => {

@@ -47,12 +47,12 @@ export class EtcdTurns {
     this.#seen = new BoundedWait(parts.clock);
   }
 
-  /** The revision of the latest head. */
+  /** The revision of the latest head that {@link see} has received. */
   get revision(): number {
     return this.#head.revision;
   }
 
-  /** Called with each head that this store has written, read, or received from its watch. */
+  /** Called with each head that this store has written, or has received from its watch. */
   see(head: Pick<Head, 'epoch' | 'revision' | 'commit' | 'turns'>): void {
     const isOlder = head.epoch === this.#head.epoch && head.revision < this.#head.revision;
     if (isOlder || head.commit === this.#head.commit) return;

@@ -31,8 +31,8 @@ const maxPrefixLength = 200;
 /**
  * Parses `etcd://a:2379,b:2379,c:2379/prefix?ca=…&cert=…&key=…&tls=true`. All parameters are optional. The port
  * defaults to 2379. User and password come from `ETCDCTL_USER` (`name` or `name:password`) and `ETCDCTL_PASSWORD`, as
- * for etcdctl. Throws a RangeError for any other URL, and for a user without a password. Its message does not contain
- * the URL.
+ * for etcdctl. Throws a RangeError for any other URL, and for a user without a password. The message of the error does
+ * not contain the URL.
  */
 export function parseEtcdUrl(url: string, env: NodeJS.ProcessEnv = process.env): EtcdDatabase {
   const [, authority = '', path = '', query = ''] = /^etcd:\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i.exec(url) ?? [];

@@ -1,6 +1,6 @@
 import type { FindAnswer } from '../server/fault-proxy.test-support.ts';
 
-/** The sizes of frames, their types and their flags are those of RFC 9113. */
+/** The size of the header of a frame, the type of a HEADERS frame, and its flag END_STREAM (RFC 9113). */
 const headBytes = 9;
 const headersType = 1;
 const endStream = 1;

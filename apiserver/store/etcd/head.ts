@@ -11,7 +11,10 @@ export const schemaVersion = 1;
  */
 export interface HeadFields {
   readonly schema: number;
-  /** The id of the cluster that assigned the revisions. etcd gives a restored cluster another id. */
+  /**
+   * The id of the cluster that assigned the revisions. A restored cluster has another id, unless it has the same
+   * members and the same token as before.
+   */
   readonly cluster: string;
   /**
    * A lower bound of the difference between the index of the cluster's last raft entry and the cluster's revision, when

@@ -12,7 +12,7 @@ interface Link {
  * proxy which member has connected.
  */
 export class PeerProxy {
-  /** Returns true when the data of the member with this id are dropped. */
+  /** Returns true for the id of a member whose connections are closed as soon as data arrive on them. */
   isCut: (from: string | undefined) => boolean = () => false;
   /** The delay of each piece of data, in each direction. */
   delayMs: () => number = () => 0;

@@ -66,7 +66,10 @@ interface RecordLine {
   }[];
 }
 
-/** Returns the stored form of a record: a line of JSON that describes the changes; then their bytes, without gaps. */
+/**
+ * Returns the stored form of a record: a line of JSON that describes the changes; then, without gaps, the bytes of
+ * those values that are not in parts.
+ */
 export function formatRecord({ commit, changes }: LogRecord): Buffer {
   const data: Uint8Array[] = [];
   const extent = (bytes: StoredData): Extent => {

@@ -2,7 +2,7 @@ import type { ResultRow } from './mysql-connection.ts';
 import type { FoundHistory } from '../server/known-history.ts';
 
 export interface MysqlHistory extends FoundHistory {
-  /** The schema version of the database. */
+  /** The schema version of the database; during an upgrade, the version to which it is upgraded. */
   readonly schema: number;
 }
 

@@ -27,14 +27,14 @@ const chunk = {
 };
 
 /**
- * The maximum number of claims in one statement. To create the text of a statement with this many claims takes some
- * milliseconds.
+ * The maximum number of claims whose statements are sent together. To create the text of the statements for this many
+ * claims takes some milliseconds.
  */
 const claimsChangedAtOnce = 1_000;
 
 const opCodes = { create: 0, update: 1, delete: 2 } as const;
 
-/** Writes batches and claims, statement by statement. */
+/** Writes batches, claims and numbers. Compacts the log, and starts a new history. */
 export class MysqlCommitter {
   readonly #writer: MysqlWriter;
   readonly #uuid: () => string;

@@ -37,8 +37,8 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
   // The disk is full; the table is full.
   1021: 'full',
   1114: 'full',
-  // The errors of the options --read-only and super_read_only, of a read-only transaction, of the read-only mode, and
-  // of an InnoDB that is read-only.
+  // The errors of the options --read-only and super_read_only, of a read-only transaction, of the read-only mode, of an
+  // InnoDB that is read-only, and of a read-only table.
   1290: 'readOnly',
   1792: 'readOnly',
   1836: 'readOnly',
@@ -47,7 +47,7 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
   // Another session has the lock of the counter, or took part in the deadlock.
   [lockWaitTimeout]: 'locked',
   [deadlock]: 'locked',
-  // The table has crashed; an index is corrupt; a page is corrupt.
+  // The table has crashed, or its repair has failed; an index is corrupt; a table is missing or corrupt.
   1194: 'corrupt',
   1195: 'corrupt',
   1712: 'corrupt',

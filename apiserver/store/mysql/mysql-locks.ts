@@ -38,13 +38,13 @@ const places = Array.from(
 );
 const ownLock = (token: string): string => `CONCAT('homeostat-store:', SHA1(${hex(token)}))`;
 
-// The server evaluates the operands of OR and AND only until one of them decides. So the first expression takes a
-// single lock, and the second takes all locks up to the first one that is not free.
+// The server evaluates the operands of OR and AND only until one of them decides. So `takeAny` takes a single lock, and
+// `takeAll` takes all locks up to the first one that does not become free in time.
 const takeAny = places.map((place) => `GET_LOCK(${place}, 0)`).join(' OR ');
 const takeAll = places.map((place) => `GET_LOCK(${place}, ${timeoutS})`).join(' AND ');
 // Tries all locks, waits for the first one, and then tries all again. A store that holds all locks releases them
 // together, so the wait for the first one is enough. If many stores hold one lock each, any of them may release its
-// lock during this wait, so all locks are tried again after it.
+// lock during this wait, so all locks are tried again after the wait.
 const takeAnyInTime = `${takeAny} OR GET_LOCK(${places[0]}, ${timeoutS}) OR ${takeAny}`;
 const listHolders = `SELECT ${places.map((place) => `IS_USED_LOCK(${place})`).join(', ')}`;
 

@@ -23,7 +23,8 @@ export interface MigrationParts {
 
 /**
  * Migrates the tables to this program's version. DDL cannot be rolled back, so a crash can leave a migration half done.
- * Therefore every migration can be repeated, and its version is stored only when it is done: the next start repeats it.
+ * Therefore every migration can be repeated, and its version is stored only when the migration is done. The next start
+ * repeats a migration that was interrupted.
  */
 export async function migrate(connection: MysqlConnection, parts: MigrationParts): Promise<void> {
   const [[[taken] = []] = []] = await connection.query(`SELECT GET_LOCK(${lockName}, ${lockTimeoutS})`);
@@ -65,8 +66,8 @@ async function migrateLocked(connection: MysqlConnection, { name, epoch }: Migra
 }
 
 /**
- * Stores the version to which the database is being upgraded. Older programs that use the database have finished their
- * writes before this; their later writes see the new version and are refused.
+ * Stores the version to which the database is being upgraded. By then, all running writes of older programs have ended.
+ * Later writes of these programs see the new version and are refused.
  */
 async function announce(connection: MysqlConnection): Promise<void> {
   const target = sql.setMeta('upgrading', String(sql.migrations.length));

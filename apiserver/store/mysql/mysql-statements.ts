@@ -107,7 +107,7 @@ export const findGenerations = (kinds: readonly number[]): string[] =>
 
 /**
  * The maximum number of values in one IN list. With more than 200 values, the server plans the query with statistics
- * instead of index lookups. With more than 999, MariaDB turns the list into a table.
+ * instead of index dives. With more than 999, MariaDB turns the list into a table.
  */
 const maxListed = 150;
 

@@ -43,7 +43,8 @@ export function createMysqlStore(parts: MysqlStoreParts): Store {
 
 /**
  * A store with two sessions on a server, one for writes and one for reads. Other stores, in this or other processes,
- * can write as well. Lost connections are opened again. Methods fail with {@link StoreError}.
+ * can write as well. Lost connections are opened again. Methods reject with {@link StoreError}, and `changes` also with
+ * CompactedError.
  */
 class MysqlStore extends ServerStore implements Store {
   readonly #parts: MysqlStoreParts;

@@ -15,7 +15,8 @@ const form = 'mysql://<user>[:<password>]@<host>[:3306]/<database>[?ssl-mode=DIS
 
 /**
  * Parses `mysql://…` and `mariadb://…`. User, password and database are percent-decoded; `ssl-mode` defaults to
- * DISABLED. Throws a RangeError for any other URL. Its message does not contain the URL.
+ * DISABLED. Throws a RangeError for an invalid URL, but does not check the scheme. The message of the error does not
+ * contain the URL.
  */
 export function parseMysqlUrl(url: string): MysqlDatabase {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;

@@ -34,7 +34,7 @@ export interface StoreEnvironment {
 interface OpenStoreOptions {
   /**
    * True: no other process can open the database while the store is open, and `open` rejects with `locked` while
-   * another process has it open. Default false. A SQLite database is always exclusive.
+   * another process has it open. Default false. A SQLite file that this process opens itself is always exclusive.
    */
   readonly exclusive?: boolean;
 }
@@ -45,7 +45,7 @@ const forms =
 /**
  * Parses `sqlite:./data/homeostat.db`, `sqlite:///absolute/path`, `postgres://…` or `postgresql://…`, `mysql://…` or
  * `mariadb://…`, `etcd://…`, and `memory:`. `sqlite:<file>?owner=<stream>` is for the workers of one server. Throws a
- * RangeError for any other text. Its message does not contain a URL that may have a password.
+ * RangeError for any other text. The message of the error does not contain a URL that may have a password.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (url === 'memory:') return { engine: 'memory' };

@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream';
 import { parseDatabaseUrl } from './database-url.ts';
 
-/** A process that has a SQLite database open for servers in other processes of this machine. */
+/** A SQLite database that this process has open for servers in other processes of this machine. */
 export interface DatabaseOwner {
   /**
    * Serves the process at the other end of the stream until the stream closes. To connect, that process starts a server
-   * with the URL of the database and `?owner=<stream>`. The stream is the path of a socket, or `fd:<number>` for an
+   * with the URL of the database and `?owner=<stream>`. `<stream>` is the path of a socket, or `fd:<number>` for an
    * inherited stream.
    */
   connect(stream: Duplex): void;

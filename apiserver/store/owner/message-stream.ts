@@ -55,7 +55,7 @@ export class MessageStream {
     });
   }
 
-  /** The number of bytes that the other process has not received yet, as far as this process knows. */
+  /** The number of bytes that this process has not passed to the operating system yet. */
   get waitingBytes(): number {
     return this.#stream.writableLength;
   }

@@ -21,7 +21,7 @@ import { ChangeBroadcast } from './change-broadcast.ts';
 import type { WrittenCommit } from './merged-commits.ts';
 import { TestOwner } from './owner.test-support.ts';
 
-/** Returns a SQLite store in memory that counts reads and open scans, and fails on demand. */
+/** Returns a SQLite store in memory that counts the reads of changes and the open scans. Its commits fail on demand. */
 function watchedStore() {
   const store = createSqliteStore({ memory: true });
   const watched = { reads: 0, openScans: 0, failure: undefined as Error | undefined };
@@ -91,7 +91,7 @@ describe('the owner of a database', () => {
     expect((await b.changes(0, 2)).map(({ revision }) => revision)).to.deep.equal([1, 2]);
     expect((await b.changes(1, 2)).map(({ revision }) => revision)).to.deep.equal([2, 3]);
     expect(watched.reads, 'read again').to.equal(1);
-    // After this call, the store has forgotten the changes up to 4, so the next call reads them from the database.
+    // After this call, the store has forgotten the changes up to 3, so the next call reads from the database.
     await b.changes(4, 1);
     expect((await b.changes(0, 5)).map(readable)).to.deep.equal(changes.map(readable));
     expect(watched.reads).to.equal(2);

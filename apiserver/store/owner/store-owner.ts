@@ -10,7 +10,7 @@ import { OwnerConnection } from './owner-connection.ts';
 
 /**
  * Opens a database, and serves it to other processes of this machine. Each of them has an {@link OwnedStore} at the
- * other end of a stream. This is for engines whose database only one process can open.
+ * other end of a stream. An owner is for engines whose database only one process can open.
  */
 export class StoreOwner {
   readonly #store: PagedStore;

@@ -149,10 +149,10 @@ function commitText({ generations: g, claims: c, required: r }: CommitParts): st
     SELECT coalesce(revision, conflict) AS code, holder, claim FROM numbered ORDER BY position`;
 }
 
-/** The statement for a batch without claims and generations, with parameters $1 to $8. */
+/** The statement for a batch without generations, claims and required claims, with parameters $1 to $8. */
 export const commit: Statement = { name: 'commit', text: commitText({}) };
 
-/** The statement for a batch with generations, with parameters $1 to $11. */
+/** The statement for a batch with generations, but without claims and required claims, with parameters $1 to $11. */
 export const commitOfGenerations: Statement = { name: 'commit_generations', text: commitText({ generations }) };
 
 /**

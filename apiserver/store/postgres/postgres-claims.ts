@@ -39,8 +39,8 @@ export function storedIndexes(row: Pick<ClaimRow, 'generation' | 'indexes'> | un
 export type { ClaimRow };
 
 /**
- * Sets the unique indexes and the claims of a kind. The caller has begun a transaction. This function locks the counter
- * in it, so that no commit of the kind is decided until the transaction ends.
+ * Sets the unique indexes and the claims of a kind. The caller has begun a transaction, in which this function locks
+ * the counter, so that no commit is decided until the transaction ends.
  */
 export async function setClaims(
   connection: PostgresConnection,

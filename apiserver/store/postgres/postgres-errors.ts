@@ -24,7 +24,7 @@ const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['53100', 'full'],
   ['55P03', 'locked'],
   // The errors for too many connections, too little memory, an expired statement_timeout, a server that is stopping,
-  // and failing hardware.
+  // failing hardware, and a failed connection.
   ['53', 'io'],
   ['57', 'io'],
   ['58', 'io'],

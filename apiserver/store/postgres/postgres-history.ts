@@ -23,8 +23,8 @@ export type WrittenKeys = ReadonlyMap<string, number>;
 
 /**
  * Checks, in a transaction, that the history of the database still contains the known part; other stores may have added
- * changes. Rejects with StoreError `diverged` when the database has another history: the state in this server's
- * memory then differs from the database.
+ * changes. Rejects with StoreError `diverged` when the database has another history: the state in the memory of this
+ * process then differs from the database.
  */
 export async function findHistory(
   connection: PostgresConnection,

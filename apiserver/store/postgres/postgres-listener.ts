@@ -20,7 +20,7 @@ export function listenForCommits(
       connection.destroy();
       throw error;
     }
-    // This finds the commits that were made before this session listened.
+    // This look finds the commits that were made before this session listened.
     subscription.look();
     return connection;
   };

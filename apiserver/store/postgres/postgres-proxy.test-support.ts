@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
  * A fault at the COMMIT of a batch, which is sent together with the batch.
  * - `before`: the connection ends before the server receives the COMMIT
  * - `after`: the connection ends when the server's response arrives; the response is not passed on
- * - `late`: the client's connection ends, and the server receives the COMMIT when {@link PostgresProxy.releaseCommit} is
- *   called
+ * - `late`: the client's connection ends, and the server receives the COMMIT when {@link PostgresProxy.releaseCommit}
+ *   is called
  */
 export type CommitFault = 'before' | 'after' | 'late';
 

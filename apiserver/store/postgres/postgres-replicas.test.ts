@@ -55,8 +55,8 @@ describe('several PostgresStores on one database', () => {
 
   it('receive notifications of each other’s commits', async () => {
     const url = await server.createSchema();
-    // The clock stands still, so the stores do not poll: except for the reads at the start, they learn of commits only
-    // from notifications.
+    // The clock of this store stands still, so the store does not poll: except for the read at the start, it learns of
+    // commits only from notifications.
     const store = server.store(url, { clock: new FakeClock() });
     await store.open();
     const { stores } = await server.openSeveral(1, url);

@@ -50,7 +50,7 @@ export function createPostgresStore(parts: PostgresStoreParts): Store {
 /**
  * A store with two sessions, one that writes and one that reads, and a third one while there are subscribers. A lost
  * session is opened again. Any number of stores can write to the same tables; the counter's row puts their writes in
- * order. Methods fail with StoreError.
+ * order. Methods reject with StoreError, and `changes` also with CompactedError.
  */
 class PostgresStore extends ServerStore implements Store {
   readonly #writer: PostgresWriter;
@@ -152,8 +152,8 @@ class PostgresStore extends ServerStore implements Store {
 }
 
 /**
- * Returns the number of a name; assigns one if it has none. This is a transaction with the lock of the counter, so that
- * a name gets only one number, even from several stores.
+ * Returns the number of a name; assigns one if the name has none. Runs in a transaction, and takes the lock of the
+ * counter, so that a name gets only one number, even from several stores.
  */
 async function numberOf(connection: PostgresConnection, name: string): Promise<number> {
   await connection.query(sql.lockCounter);

@@ -35,7 +35,7 @@ const form =
  * Parses `postgres://…` and `postgresql://…` like libpq. A URL may have several hosts, separated by commas; `host` and
  * `port` in the query override those before the path. A single port applies to all hosts. With several hosts,
  * `target_session_attrs` is `read-write` by default, because the store writes. The driver parses all other parts.
- * Throws a RangeError for any other URL. Its message does not contain the URL.
+ * Throws a RangeError for any other URL. The message of the error does not contain the URL.
  * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
  */
 export function parsePostgresUrl(url: string): PostgresServers {

@@ -126,7 +126,8 @@ export class PostgresWriter {
 
   /**
    * Sends the operations without an outcome as one transaction. If the response is lost, looks up and records which
-   * operations were written, and then resolves with the error of the connection; otherwise resolves with undefined.
+   * operations were written, and then resolves with the error of the connection. Rejects when the database refuses the
+   * transaction. Otherwise resolves with undefined.
    */
   async #send(outcomes: BatchOutcomes): Promise<unknown> {
     const connection = await this.#link.get();

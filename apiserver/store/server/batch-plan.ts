@@ -4,7 +4,7 @@ import { StoreError } from '../store-error.ts';
 
 /** The state of the database on which a batch depends. The state must not change before the batch is written. */
 export interface BatchState {
-  /** The value of the counter. */
+  /** The last revision that the database has assigned. */
   readonly revision: number;
   /** The revisions of those objects among {@link BatchNeeds.keys} that exist, by key. */
   readonly revisions: ReadonlyMap<string, number>;
@@ -38,10 +38,10 @@ export interface PlannedWrite {
 export interface BatchPlan {
   readonly outcomes: readonly Outcome[];
   readonly writes: readonly PlannedWrite[];
-  /** The claims that will have no holder, or another holder. */
+  /** The claims that lose their present holder. Those that get another holder are also in `taken`. */
   readonly dropped: readonly ClaimRow[];
   readonly taken: readonly (ClaimRow & { readonly key: string })[];
-  /** The new value of the counter. */
+  /** The last assigned revision after the batch. */
   readonly revision: number;
 }
 

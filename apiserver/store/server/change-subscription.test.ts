@@ -117,7 +117,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([6]);
   });
 
-  it('does not poll more often when all listeners unsubscribe and subscribe again during a poll', async () => {
+  it('does not poll more often after the last listener has unsubscribed and another one has subscribed', async () => {
     const stop = listen();
     await clock.advance(2000);
     stop();

@@ -5,7 +5,7 @@ const growth = 1.25;
 
 /** The intervals at which the database is polled. */
 export interface LookIntervals {
-  /** The interval after a poll that found a new revision. */
+  /** The interval at the start, and after a new revision. */
   readonly minMs: number;
   readonly maxMs: number;
   /** The interval after a failed poll. Meanwhile the reader reconnects. */

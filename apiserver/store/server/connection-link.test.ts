@@ -50,7 +50,7 @@ describe('ConnectionLink', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('fails to open immediately when the error is permanent', async () => {
+  it('rejects open() after the first attempt when the error is permanent', async () => {
     failure = new StoreError('refused', 'no');
     expect(await rejectionOf(link.open())).to.equal(failure);
     await clock.advance(60_000);

@@ -80,8 +80,8 @@ export class ConnectionLink<Connection extends LinkedConnection> {
   }
 
   /**
-   * Opens the first connection. Starts no further attempt after 5 s, but waits for a running one even if it takes
-   * longer, for example because of a migration.
+   * Opens the first connection. An attempt that fails after 5 s or more is the last one. A running attempt is never
+   * aborted, even if it takes longer, for example because of a migration.
    */
   async open(): Promise<Connection> {
     const { clock } = this.#parts;
@@ -118,7 +118,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     }
   }
 
-  /** Destroys an unusable connection, and opens the next one. */
+  /** Destroys an unusable connection. If it is the current one, opens the next one. */
   discard(connection: Connection): void {
     connection.destroy();
     if (this.#state.kind === 'up' && this.#state.connection === connection) this.#start();

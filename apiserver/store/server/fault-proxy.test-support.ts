@@ -16,7 +16,7 @@ export type Fault = 'pass' | 'cut' | 'cutAfterAnswer' | 'swallow' | 'orphan';
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
-  /** True when both connections are closed as soon as the server responds. */
+  /** True when both connections are to be closed at the end of the server's response. */
   isCutAtAnswer: boolean;
 }
 
@@ -34,7 +34,7 @@ interface Target {
 export class FaultProxy {
   /** Returns the fault for a piece of data. Called for all data that clients send. */
   faultOf: (sent: Buffer) => Fault = () => 'pass';
-  /** True when new connections are refused. */
+  /** True when the proxy closes each new connection immediately. */
   isDown = false;
   readonly #listener: Server;
   readonly #links = new Set<Link>();

@@ -18,7 +18,7 @@ export interface KnownRevision {
 /**
  * The part of a database's history that a store knows. Other writers may extend the history, but must not change this
  * part. The part changes only when a backup is restored, or when a server loses a commit that clients have already
- * read. The latter can happen because InnoDB lets clients read a commit before it is on the disk.
+ * read. MySQL can lose one, because InnoDB lets clients read a commit before it is on the disk.
  */
 export class KnownHistory {
   readonly #name: string;
@@ -52,7 +52,8 @@ export class KnownHistory {
 
   /**
    * Checks that the history that was found contains the history up to `known`, the value of {@link last} at the time of
-   * the query. Throws StoreError `diverged` if it does not; after that, every call throws this error.
+   * the query. Throws StoreError `diverged` if it does not; after that, every call throws this error. A history with an
+   * epoch that {@link expect} has announced is accepted and becomes the known one.
    */
   check(found: FoundHistory, known: KnownRevision): void {
     if (this.#diverged) throw this.#diverged;

@@ -2,7 +2,7 @@ import type { Change, Row } from '../store.ts';
 
 export interface PageLimits {
   readonly maxRows: number;
-  /** The maximum number of bytes. A page ends with the row that reaches this number. */
+  /** A page ends with the row that reaches this number of bytes, so the last row may exceed it. */
   readonly maxBytes: number;
 }
 
@@ -33,8 +33,8 @@ export async function* readAhead(
     if (last === undefined) return;
     if (!isLast) {
       next = read(last.key);
-      // A failure is thrown when the page is awaited. If the caller stops before that, this prevents an unhandled
-      // rejection.
+      // A failure is thrown when the page is awaited. The empty handler prevents an unhandled rejection if the caller
+      // stops before that.
       next.catch(() => undefined);
     }
     yield items;

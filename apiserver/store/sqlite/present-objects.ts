@@ -22,8 +22,8 @@ interface StoredState {
 }
 
 /**
- * The revisions of all present objects, by kind and key. They replace an index of the table. The keys themselves are
- * only in the database, and are read to confirm a hash.
+ * The revisions of all present objects, by kind and key. They replace an index of the table `history` by keys. Memory
+ * has only the hashes of the keys. The keys are read from the database to confirm a hash.
  */
 export class PresentObjects {
   readonly #database: SqlDatabase;

@@ -36,8 +36,9 @@ export interface CopyParts {
 
 /**
  * Copies a database that is in use into a new file that only its owner can read, and marks the copy as a backup. The
- * copy has every write that was committed before the call, and may have later ones. After a failure, there is no file.
- * @throws StoreError `locked` when the file already exists
+ * copy has every write that was committed before the call, and may have later ones. If the copy fails, the file is
+ * deleted.
+ * @throws StoreError `locked` when the file already exists, which then stays
  */
 export async function backUpDatabase(database: SqlDatabase, path: string, parts: CopyParts): Promise<void> {
   createFile(path);
@@ -76,8 +77,8 @@ async function copyDatabase(database: SqlDatabase, path: string, parts: CopyPart
   }
   if (byNode !== undefined && (await isCopied(() => byNode(database, path, { rate: pagesPerStep, progress })))) return;
   signal.throwIfAborted();
-  // This copies in a single step, during which writes wait. SQLite writes only into an empty file, so the data of the
-  // first attempt are removed.
+  // `VACUUM INTO` copies in a single step, during which writes wait. It writes only into an empty file, so the data of
+  // the first attempt are removed.
   truncateSync(path);
   database.prepare('VACUUM INTO ?').run(path);
 }

@@ -10,13 +10,13 @@ export interface SqlStatement<Row = unknown> {
   iterate(...values: SqlValue[]): Iterable<Row>;
 }
 
-/** The common methods of node:sqlite and better-sqlite3 that the store needs. They are synchronous, except `backup`. */
+/** The methods that the store needs: the synchronous ones of node:sqlite and better-sqlite3, and `backup`. */
 export interface SqlDatabase {
   exec(sql: string): unknown;
   prepare<Row>(sql: string): SqlStatement<Row>;
   /**
-   * Copies the database. Only better-sqlite3 has this method. `progress` returns the number of pages that the next step
-   * copies.
+   * Copies the database asynchronously. Only better-sqlite3 has this method. `progress` returns the number of pages
+   * that the next step copies.
    */
   backup?(path: string, options: { readonly progress: () => number }): Promise<unknown>;
   close(): unknown;

@@ -33,7 +33,7 @@ const fewestChanges = 10_000;
 /** Writes to an open database. All explicit transactions after its opening run here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
-  /** The generations of the kinds that this instance has written to. */
+  /** The generations that this instance has read, by kind. */
   readonly #generations = new Map<number, number>();
   readonly #objects: PresentObjects;
   /** The changes that the current transaction has made in {@link PresentObjects}, in order. */
@@ -94,7 +94,10 @@ export class SqliteCommitter {
     return { ...this.uniqueIndexes(kind), claims: this.#claimsOf(kind), revision: this.#revision };
   }
 
-  /** Sets the unique indexes and the claims of a kind. */
+  /**
+   * Sets the unique indexes and the claims of a kind. If the kind has, or may have, changes after `wanted.revision`,
+   * sets only the indexes and refuses the claims as `behind`.
+   */
   setClaims({ kind, wanted }: ClaimsOfKind, compactRevision: number): ClaimsOutcome {
     const { dropClaim, setClaim, changedAfter } = this.#statements;
     return this.transaction((): ClaimsOutcome => {
@@ -125,8 +128,8 @@ export class SqliteCommitter {
   }
 
   /**
-   * Returns the unique indexes of a kind, and their generation. A kind that was never opened has none, and the
-   * generation 0.
+   * Returns the unique indexes of a kind, and their generation. A kind whose indexes were never stored has none, and
+   * the generation 0.
    */
   #indexesOf(kind: number): { generation: number; indexes: string } {
     const row = this.#statements.getMeta.get(`indexes:${kind}`);

@@ -7,7 +7,7 @@ import { countTables, createMeta, migrations } from './sqlite-tables.ts';
 import * as sql from './sqlite-statements.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The settings of a connection on which durability and exclusiveness depend, as SQLite reports them. */
+/** The settings of a connection for durability, exclusive access and sizes, as SQLite reports them. */
 export interface SqlitePragmas {
   readonly journalMode: string;
   /** The number that SQLite reports for `PRAGMA synchronous`; 2 is FULL. */

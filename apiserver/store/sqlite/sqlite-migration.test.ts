@@ -50,8 +50,8 @@ async function writeVersionOne(path: string, objects: number): Promise<void> {
 }
 
 /**
- * Returns all objects and changes of a database that was written in version 1. `version` says whether it has already
- * been migrated to version 2.
+ * Returns all objects and changes of a database that was written in version 1. `version` is 1 before the migration, and
+ * 2 after it, when the database has the tables of version 2 or later.
  */
 async function contentOf(path: string, version: 1 | 2, after: number): Promise<unknown> {
   const database = await openDatabase(path);
@@ -157,7 +157,7 @@ describe('migration of a database of version 1', () => {
     database.close();
   });
 
-  it('loses nothing when the process is killed early or late in the migration [slow]', async () => {
+  it('loses nothing when three processes in a row are killed during the migration [slow]', async () => {
     const path = join(directory, 'killed.db');
     const objects = 30_000;
     await writeVersionOne(path, objects);

@@ -8,8 +8,9 @@ import { StoreError } from '../store-error.ts';
 import type { SchemaVersions } from '../schema-version.ts';
 
 /**
- * Returns the schema version of a file, without creating or changing it. Rejects with StoreError: `locked` while a
- * store has the file open, `corrupt` when SQLite finds damage or the file has tables of another program.
+ * Returns the schema versions of a file and of this program, without creating or changing the file. Rejects with
+ * StoreError: `locked` while a store has the file open, `corrupt` when SQLite finds damage or the file has tables of
+ * another program.
  */
 export async function sqliteSchema(path: string): Promise<SchemaVersions> {
   const known = migrations.length;

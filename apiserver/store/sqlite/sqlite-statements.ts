@@ -16,8 +16,8 @@ export const listRows =
 /** Returns the changes after a revision, without their data: these columns show which states are present. */
 export const listStates = 'SELECT revision, op, kind, previous, key FROM history WHERE revision > ? ORDER BY revision';
 /**
- * Drops the history. {@link dropAllKept} must follow, because kept data refers to revisions, and the next history
- * assigns the same revisions again.
+ * Drops the history. {@link dropAllKept} must follow, because kept data refers to revisions, and the next history may
+ * assign the same revisions again.
  */
 export const dropHistory = 'DELETE FROM history';
 export const dropAllKept = 'DELETE FROM kept';

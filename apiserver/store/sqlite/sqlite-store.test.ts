@@ -142,7 +142,7 @@ describe('SqliteStore', () => {
     ['one kind', 1],
     ['all kinds', undefined],
   ] as const) {
-    it(`scans the objects of ${name} as they were when the scan began, even if they change and are compacted meanwhile`, async () => {
+    it(`scans the objects of ${name} as they were when the scan began, even if they change and a compaction runs meanwhile`, async () => {
       const { store } = await openFile(freshPath());
       const names = Array.from({ length: 2500 }, (_, at) => `n${at}`).sort();
       const revisions = await written(store, ...names.map((each) => create(each, 'before')));

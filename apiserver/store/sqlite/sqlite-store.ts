@@ -37,7 +37,7 @@ import { WorkerChannel } from './worker-channel.ts';
  */
 export type SqlitePlace = { readonly path: string } | { readonly memory: true };
 
-/** Creates a store on SQLite. Only `open` accesses files. */
+/** Returns a store on SQLite that is not open. It accesses no file before `open` is called. */
 export function createSqliteStore(place: SqlitePlace): SqliteStore {
   return new SqliteStore('path' in place ? place.path : undefined);
 }
@@ -65,7 +65,7 @@ function channelInPlace(): Channel {
 /**
  * A store on SQLite. SQLite runs in a worker thread, so that an fsync never blocks the main thread; a database in
  * memory runs in the thread of the store. The store has its file exclusively: a second store, in this or another
- * process, is refused. Methods fail with {@link StoreError}.
+ * process, is refused. Methods fail with {@link StoreError}; reads of the history and scans also with CompactedError.
  */
 class SqliteStore implements PagedStore {
   readonly isShared = false;
@@ -116,8 +116,8 @@ class SqliteStore implements PagedStore {
 
   /**
    * Yields the objects as they are when the scan begins: those of one kind in the order of their revisions; without
-   * `kind`, all objects in the order of their keys. During the scan, history is not compacted, unless a million changes
-   * are made: then the scan may reject with CompactedError.
+   * `kind`, all objects in the order of their keys. During the scan, the states of these objects are not compacted,
+   * unless a million changes are made: then the scan may reject with CompactedError.
    */
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
     const { scan, revisions } = await this.#opened().call('beginScan', { kind });
@@ -158,7 +158,7 @@ class SqliteStore implements PagedStore {
     this.#opened();
   }
 
-  /** Calls `wake` with the revision of each commit. `wake` must not throw. */
+  /** Calls `wake` with the last revision of each commit that writes an object. `wake` must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
     this.#listeners.add(wake);
     return () => this.#listeners.delete(wake);
@@ -197,7 +197,7 @@ class SqliteStore implements PagedStore {
     return opened;
   }
 
-  /** Returns the settings of the connection on which durability depends, as SQLite reports them. */
+  /** Returns the settings of the connection, as SQLite reports them. */
   async pragmas(): Promise<SqlitePragmas> {
     return this.#opened().call('pragmas', {});
   }

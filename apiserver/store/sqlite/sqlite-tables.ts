@@ -9,9 +9,9 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  * One entry for each schema version, in order. `meta` has the number of applied entries. A released entry must not
  * change.
  *
- * The tables have rowids: with blobs of 1 KB, `WITHOUT ROWID` was half as fast, and the file had 3.3 times the size.
- * For a deletion, the data are the last state of the object, or null when it equals the previous state. `uniq.value` is
- * `=` and the value, or `#` and its hash.
+ * The tables with blobs have rowids: with blobs of 1 KB, `WITHOUT ROWID` was half as fast, and the file had 3.3 times
+ * the size. For a deletion, the data are the last state of the object, or null when it equals the previous state.
+ * `uniq.value` is `=` and the value, or `#` and its hash.
  *
  * `history` has both the objects and their changes: a write appends one row, so data are stored only once. The table
  * has no index of keys, which would cost as much as the rows themselves. Only one process has the file open, and it
@@ -20,8 +20,8 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  *
  * `present` is a copy of what this process knows, so that a start need not read all rows. For each kind, it has the
  * hashes of the keys of its objects, and the revisions of the objects. The row `present` of `meta` has the revision of
- * the copy, and the secret of the hashes. Later rows of `history` have the changes since then; `gone` has those states
- * of the copy that were deleted by compaction.
+ * the copy, the secret of the hashes and a digest of the copy. Later rows of `history` have the changes since then;
+ * `gone` has those states of the copy that were deleted by compaction.
  *
  * `kept` has data that a start would otherwise compute from rows of `history`. The data of a kind are in parts, each
  * with its last revision. A part always stays valid, because a revision never gets other data, unless a new history

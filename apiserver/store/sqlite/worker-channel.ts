@@ -46,7 +46,7 @@ export class WorkerChannel {
     });
   }
 
-  /** Resolves when the worker has ended by itself. Call this after the call `close`. */
+  /** Resolves when the worker has ended. After the call `close`, the worker ends by itself. */
   async exited(): Promise<void> {
     await this.#exited;
   }

@@ -52,7 +52,7 @@ export async function consolePages({ settings }: CaseContext): Promise<readonly 
       {
         name: 'console, memory of the page',
         target: { text: `<= 150 MB: ${megabytes(bytes)} MB`, isMet: bytes <= mostBytes },
-        note: 'private resident memory of the process of the page, after the changes below',
+        note: 'private resident memory of the process of the page, after an hour of 100 changes/s',
       },
       {
         name: 'console, an hour of 100 changes/s',

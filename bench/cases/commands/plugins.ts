@@ -21,7 +21,7 @@ const idleMs = 10_000;
 const mostStarts = 3;
 const paths = ['/version', '/api', '/apis', '/openapi/v3', '/api/v1/namespaces', '/readyz'];
 
-/** Measures the time from the start of `homeostat serve` until all plugins have started. */
+/** Measures the time from the start of `homeostat serve` until all plugins have started, and its memory without any. */
 export async function pluginStart({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const folders = await Promise.all(Array.from({ length: plugins }, (_, number) => createPlugin(folder, number)));

@@ -18,7 +18,8 @@ const shareOfThree = 21;
 
 /**
  * Measures the store on etcd. The limits are the same transactions by hand, with the same library: first, one
- * transaction at a time, with the average number of writes of our transactions; second, one transaction for each write.
+ * transaction at a time, with the average number of writes of our transactions; second, 64 transactions at a time, each
+ * with one write.
  */
 export async function etcd({ settings, only }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');

@@ -13,7 +13,7 @@ const width = 256;
 
 /**
  * The number of writes after which the write-ahead log is measured. It is so small that SQLite does not move the log
- * into the database before the measurement, even if each write adds 12 KB to the log.
+ * into the database before the measurement, even if each write adds 4 KB to the log.
  */
 const loggedWrites = 1_000;
 

@@ -136,7 +136,7 @@ async function until(isServed: () => Promise<boolean>, kind: string): Promise<vo
   }
 }
 
-/** Expensive rules that pass the estimate of their costs, but are stopped while they run. */
+/** Expensive rules that pass the estimate of their costs. An evaluation ends when its cost exceeds the limit. */
 const hostileRules: readonly (readonly [name: string, rule: string])[] = [
   ['each item compared with each item', 'self.items.all(a, self.items.all(b, a.size + b.size >= 0))'],
   ['a new list for each item', 'self.items.all(a, self.items.map(b, b.size).size() > 0)'],

@@ -21,8 +21,8 @@ const mostCpuMs = 0.3;
 const connections = 8;
 
 /**
- * Measures the processor time that a validating webhook adds to a create, in addition to the time of its request, and
- * the time of conversions. The webhooks run in this process.
+ * Measures the processor time that a validating webhook adds to a create, without the time of the request to it. Also
+ * measures conversions. The webhooks run in this process.
  */
 export async function webhooks({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const certificate = await certificateIn(join(folder, 'tls'));

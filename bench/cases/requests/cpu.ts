@@ -9,7 +9,7 @@ import { newPerson, personsPath, threeIndexes } from '../../load/person.ts';
 import type { Row } from '../../measure/result-table.ts';
 import type { Settings } from '../../measure/settings.ts';
 
-/** The number of objects. Each update, read or list uses the next object. */
+/** The number of objects. Each update or get uses the next object. */
 const objects = 1_000;
 
 const connections = 64;
@@ -30,7 +30,7 @@ type Operation = (server: Server, settings: Settings) => Promise<number>;
 interface Server {
   readonly child: Child;
   readonly url: string;
-  /** The number of requests that were sent. Each request derives a new name and new values from this number. */
+  /** The number of the last request; it starts at {@link objects}. Names and values are derived from this number. */
   sent: number;
 }
 
@@ -85,9 +85,9 @@ export async function cpu(context: CaseContext): Promise<readonly Row[]> {
 }
 
 /**
- * Measures the processor time of an operation in all threads of the server together. It is compared with another
- * checkout of this repository, which HOMEOSTAT_BENCH_AGAINST names and which must be built. Each figure is the median
- * of all rounds of all starts; the ratio is the median of the ratios of all rounds.
+ * Measures the processor time of an operation in all threads of the server together. If HOMEOSTAT_BENCH_AGAINST names
+ * another checkout of this repository, which must be built, compares the times of both. Each figure is the median of
+ * all rounds of all starts; the ratio is the median of the ratios of all rounds.
  */
 async function besideCheckout({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   const rounds = new Map<string, (readonly number[])[]>();

@@ -273,7 +273,7 @@ async function churnRows(
     {
       name: 'updates at half of the greatest rate, the least over HTTP',
       ours: await leastOverHttp({ connections, request }, { seconds: seconds / 2, perSecond: most / 2 }),
-      note: 'bare koa sends the same requests back',
+      note: 'bare koa gets the same requests, and sends their bodies back',
     },
     {
       name: 'updates at half of the greatest rate, the least',

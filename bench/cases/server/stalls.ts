@@ -24,7 +24,7 @@ const usualLeaves = 300;
 /** The run fails if a definition takes longer than this to be served. */
 const servedWithinMs = 120_000;
 
-/** Measures the longest stall of each kind of work, minus that of an idle server. */
+/** Measures the longest stall of each kind of work, and subtracts the longest stall of an idle server. */
 export async function stalls({ settings, only }: CaseContext): Promise<readonly Row[]> {
   const server = await HostileProcess.start();
   const meter = new StallMeter(server, only);
@@ -37,7 +37,7 @@ export async function stalls({ settings, only }: CaseContext): Promise<readonly 
       await measureRequest({ server, meter, large, object: `list-${number.toString()}` });
     await measureInformer(server, meter);
     const reindex = (): Promise<void> => server.call('reindex');
-    await meter.measure('indexes of all these objects', reindex);
+    await meter.measure('new indexes of all objects of a kind', reindex);
     for (const { name, request } of firstRequests)
       await meter.measure(name, () => server.send(request('first')), reindex);
     await measureDefinitions(server, meter, settings.definitions);
@@ -74,8 +74,8 @@ async function measureRequest({ server, meter, large, object }: Measured): Promi
 const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 
 /**
- * Measures an informer of all objects in the server's process: its start, a new index, and a permission that it loses
- * for a moment.
+ * Measures an informer of all objects, which runs in the server's process: the start of the informer, a new index, and
+ * a permission that the informer loses for a moment.
  */
 async function measureInformer(server: HostileProcess, meter: StallMeter): Promise<void> {
   await meter.measureOnce('an informer of all objects', () => server.call('follow'));
@@ -120,7 +120,7 @@ async function measureDefinitions(server: HostileProcess, meter: StallMeter, def
   const document = { method: 'GET', path: '/openapi/v3/apis/definitions.example.com/v1' };
   for (const { name, request } of [
     { name: '/openapi/v3 after a change', request: openApi },
-    { name: 'its largest document', request: document },
+    { name: 'the largest document of /openapi/v3', request: document },
   ])
     await meter.measure(
       name,

@@ -84,8 +84,8 @@ async function startServer(child: Child, file: string): Promise<string> {
 }
 
 /**
- * Measures deliveries to as many watchers as a server allows, beside a server that only writes to their sockets. The
- * watchers of each server are in a process of their own, which has enough file descriptors.
+ * Measures deliveries to as many watchers as a server allows by default, beside a server that only writes to sockets.
+ * The watchers of each server are in a separate process, which has enough file descriptors.
  */
 async function toMany(fanOut: FanOut, settings: Settings, folder: string): Promise<readonly Row[]> {
   const { count, perSecond, mostP99Ms } = fanOut;
@@ -150,7 +150,10 @@ async function readByTurns({ settings, perSecond }: Turns, [ours, limit]: readon
   return { figures, costUs, busy: median(busy.slice(2)) };
 }
 
-/** Returns a function that reserves numbers, from 1, and returns the first of them. */
+/**
+ * Returns a function that reserves the next `count` numbers, and returns the first of these numbers. The first call
+ * begins at 1.
+ */
 function counter(): (count: number) => number {
   let next = 1;
   return (count) => (next += count) - count;

@@ -18,7 +18,7 @@ const connections = 64;
 /** The number of objects. Each read uses the next object. */
 const objects = 1_000;
 
-/** The number of empty calls, which are made one after the other. */
+/** The number of measured calls that do no work. They are made one after the other. */
 const hops = 10_000;
 
 const { openStore } = await loadModule('store/open/database-url');
@@ -30,7 +30,8 @@ const { openStore } = await loadModule('store/open/database-url');
 const koaOfGoals = 28;
 
 /**
- * The goals for the process that has the database: the maximum time in microseconds, on the machine of `koaOfGoals`.
+ * The goals for the main thread of the process that has the database: the maximum processor time of one operation, in
+ * microseconds, on the machine of `koaOfGoals`.
  */
 const mostOfOwner = { create: 22, get: 4 } as const;
 
@@ -47,7 +48,7 @@ const workersOfEight = 6;
 const verbs = ['create', 'get', 'create at one worker'] as const;
 type Verb = (typeof verbs)[number];
 
-/** The processor time of each part for one operation, in microseconds. The times of several workers are added. */
+/** The processor time of each part for one operation, in microseconds. The times of several workers are added up. */
 interface Cost {
   /** The main thread of the process that has the database. */
   readonly owner: number;
@@ -62,8 +63,8 @@ interface Cost {
 }
 
 /**
- * Measures the processor time of an operation in each process of `serve --workers`, with one worker and with two, and
- * that of bare koa for comparison.
+ * Measures the processor time of an operation in each process of `serve --workers`, with one worker and with two. For
+ * comparison, also measures the processor time of bare koa.
  */
 export async function workers({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   await using koa = new Child('koa-echo');
@@ -183,18 +184,18 @@ function sum(numbers: readonly number[]): number {
 }
 
 /**
- * Returns the row of an operation. The goal applies to the ratio of the times of our server and of koa, because the
- * times differ between machines, and on one machine from hour to hour.
+ * Returns the row of an operation. The goal applies to the ratio of two processor times: that of the process with the
+ * database, and that of koa. The times alone differ between machines, and on one machine from hour to hour.
  */
 function rowOf({ verb, count }: { readonly verb: Verb; readonly count: number }, cost: Cost): Row {
   const us = (part: keyof Cost): string => `${cost[part].toFixed(1)} us`;
-  const others = cost.followers === 0 ? '' : `, ${us('followers')} of the other worker`;
+  const others = cost.followers === 0 ? '' : `, ${us('followers')} in the other worker`;
   const most = (verb === 'get' ? mostOfOwner.get : mostOfOwner.create) / koaOfGoals;
   const ratio = cost.owner / cost.koa;
   return {
     name: `workers: ${count.toString()}, ${verb}, in units of koa`,
     target: { text: `${ratio.toFixed(2)} <= ${most.toFixed(2)}`, isMet: ratio <= most },
-    note: `of an operation, ${us('workers')} of workers${others}, ${us('owner')} of the process with the database, ${us('sqlite')} of SQLite's thread; koa: ${us('koa')}`,
+    note: `processor time of an operation: ${us('workers')} in the workers that receive requests${others}, ${us('owner')} in the main thread of the process with the database, ${us('sqlite')} in SQLite's thread; koa: ${us('koa')}`,
   };
 }
 
@@ -230,5 +231,5 @@ async function hopRow(file: string): Promise<Row> {
   const us = (total: number): string => `${(total / hops).toFixed(1)} us`;
   const note = `${us((performance.now() - startMs) * 1000)}; processor time ${us(here.user + here.system)} in the caller, ${us((owner.mainCpuMs() - ownerBefore) * 1000)} in the called process`;
   await store.close();
-  return { name: 'workers: one call, and nothing else', note };
+  return { name: 'workers: one call between two processes, without work', note };
 }

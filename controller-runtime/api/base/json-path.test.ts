@@ -78,7 +78,7 @@ describe('new JsonPath', () => {
     });
   }
 
-  it('takes a time that is proportional to the length of the path', () => {
+  it('refuses malformed paths of a thousand characters quickly', () => {
     const paths = [`.${'\\a'.repeat(500)}[`, `.a${'[?(@'.repeat(250)}`, `.a['${'\\'.repeat(1000)}`];
     for (const path of paths) expect(() => new JsonPath(path)).to.throw(RangeError);
   });

@@ -1,6 +1,6 @@
 /**
  * The term of a leader: its Lease (`coordination.k8s.io/v1`), and the number in this Lease that each later term
- * increases by one. Two leaders with the same lease never have the same term.
+ * increases by one. No two leaders of the same Lease have the same term.
  */
 export interface LeaderEpoch {
   readonly namespace: string;

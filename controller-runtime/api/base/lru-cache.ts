@@ -75,7 +75,10 @@ export class LruCache<K, V> {
     return this.#nodes.get(key)?.value;
   }
 
-  /** Sets the value as the newest entry, and drops the least recently used entries until the limits are met. */
+  /**
+   * Sets the value as the newest entry, and drops the least recently used entries until the limits are met. A value
+   * that is larger than `maxSize` is not stored, and the old value of its key is removed.
+   */
   set(key: K, value: V): void {
     this.delete(key);
     const size = this.#sizeOf(value, key);

@@ -118,8 +118,8 @@ function brokenDeprecationRule({ deprecated }: ModelDescriptor): string | undefi
 const scaleKeys: readonly string[] = ['specReplicasPath', 'statusReplicasPath', 'labelSelectorPath'];
 
 /**
- * Checks the three paths of `scale`. Each path must lead to a field below `.spec` or `.status`, depending on the
- * attribute, and must not lead into a list.
+ * Checks the three paths of `scale`. Each path must begin with `.spec` or `.status`, depending on the attribute, and
+ * must consist of names of fields only, without indexes of lists.
  */
 function brokenScaleRule({ scale }: ModelDescriptor): string | undefined {
   if (scale === undefined) return undefined;

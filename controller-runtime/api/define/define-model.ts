@@ -60,7 +60,7 @@ export type ModelOptions<S, C extends Scope = Scope> = Names &
     readonly indexes?: readonly IndexDeclaration<ObjectOf<S, C>>[];
     /** Rules in CEL about whole objects, which expressions read as `self`. Default none. */
     readonly rules?: readonly SchemaRule[];
-    /** Rules that the schema cannot express. Default none. */
+    /** A function that checks rules that the schema cannot express. Default none. */
     readonly validate?: ModelValidation<ObjectOf<S, C>>;
   };
 
@@ -68,8 +68,9 @@ export type ModelOptions<S, C extends Scope = Scope> = Names &
  * Declares a model without a class. The schemas of `spec` and `status` become the components `<Kind>Spec` and
  * `<Kind>Status`, and each schema in `$defs` becomes a component, too. `$ref: '#'` and `$ref: '<Kind>'` refer to the
  * model itself.
- * @throws ModelError for a field of a schema or a path of an index that breaks a rule; the error names the field or the
- * path. Group, version, kind and plural are checked at registration.
+ * @throws ModelError for an unknown option, for a `gvk` without two or three parts, and for a field of a schema or a
+ * path of an index that breaks a rule; the error names the field or the path. Group, version, kind and plural are
+ * checked at registration.
  */
 export function defineModel<const S extends object, const C extends Scope = 'Cluster'>(
   options: ModelOptions<S, C>,

@@ -11,9 +11,10 @@ export interface VersionOptions<S extends ApiObject, V extends ApiObject> extend
 /**
  * Declares a kind in several versions. Objects are stored and indexed in the version `storage`, and only this version
  * declares indexes. Each other version declares how its objects are converted to the storage version and back; without
- * functions, a conversion changes only apiVersion. Register the result in place of `storage`: all versions are
- * registered and unregistered together. An object that is stored in another version can still be read; its next write
- * stores it in the storage version. Registration checks that the versions fit each other.
+ * functions, a conversion only changes apiVersion, sets the defaults of the target version's schema, and removes the
+ * fields that this schema does not know. Register the result in place of `storage`: all versions are registered and
+ * unregistered together. An object that is stored in another version can still be read; its next write stores it in the
+ * storage version. Registration checks that the versions fit each other.
  */
 export function defineVersions<S extends ApiObject, const V extends readonly ApiObject[]>(
   storage: Model<S>,

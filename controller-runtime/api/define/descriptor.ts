@@ -15,8 +15,8 @@ const descriptors = new WeakMap<ExtensionClass, ModelDescriptor>();
 
 /**
  * Returns the descriptor of a model, deeply frozen. For a class, each call returns the same descriptor. The first call
- * makes it; the decorator cannot, because the classes to which a class refers may be declared later. Names are checked
- * at registration.
+ * makes the descriptor. The decorator cannot make it, because the classes to which a class refers may be declared
+ * later. Names are checked at registration.
  * @throws ModelError when the class is not a model, or when the schema of a field breaks a rule; the error names the
  * class and the field.
  */

@@ -6,7 +6,7 @@ import type { ModelDescriptor } from '../model/model.ts';
 import type { ModelValidation } from '../model/model-validation.ts';
 import type { ApiObject } from '../object/object.ts';
 
-/** The parts of a descriptor besides the names that `@GVK` declares. */
+/** The parts of a descriptor that the options of `@GVK` do not contain. */
 export interface DescriptorParts<T extends ApiObject> {
   readonly schemaName: string;
   readonly components: Readonly<Record<string, JsonSchema>>;

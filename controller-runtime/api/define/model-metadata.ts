@@ -1,9 +1,9 @@
 import type { GvkOptions } from '../model/gvk-options.ts';
 import type { AnyClass, SchemaAttributes } from './schema-attributes.ts';
 
-// Node 20 has no Symbol.metadata. Decorators store their data under this symbol only if it exists before the first
-// decorated class is evaluated, so the import of this module defines it. It comes from the global symbol registry, so
-// that two copies of this package use the same symbol.
+// Node 20 has no Symbol.metadata. Decorators store their data under this symbol only if the symbol exists before the
+// first decorated class is evaluated. So the import of this module defines the symbol, unless the platform has one. The
+// new symbol comes from the global symbol registry, so that two copies of this package use the same symbol.
 /** `Symbol.metadata`, under which the platform keeps the data of a class's decorators. */
 export const metadataSymbol: symbol = defineMetadataSymbol();
 const modelSymbol = Symbol.for('homeostat.model');

@@ -6,8 +6,8 @@ export type SchemaDecorator = (value: unknown, context: ClassDecoratorContext | 
 
 /**
  * Declares which values a field may have, or the schema of a class (spec 2.6). The server checks each object against
- * the schema before it stores the object. The attributes themselves are checked when the model is registered; errors
- * name the class and the field.
+ * the schema before it stores the object. The attributes themselves are checked at the first use of the model, at the
+ * latest at its registration; errors name the class and the field.
  * @throws TypeError on anything but a class or a public instance field.
  */
 export function Schema(attributes: SchemaAttributes = {}): SchemaDecorator {

@@ -17,8 +17,8 @@ export const statusCodes = {
   /**
    * No rule allows the user to send the request; or a hook, a webhook or an admission policy refuses the write; or a
    * quota is used up; or the namespace is being deleted; or the Host of the request is unknown; or a page of another
-   * site has sent a write. Cure: grant the permission, or do what the message says; for an unknown Host, start the
-   * server with `--host-name`.
+   * site has sent a write; or the request is never allowed, as the deletion of the namespace `default`. Cure: grant the
+   * permission, or do what the message says; for an unknown Host, start the server with `--host-name`.
    */
   Forbidden: 403,
   /**
@@ -46,8 +46,9 @@ export const statusCodes = {
    */
   Conflict: 409,
   /**
-   * The server has deleted the changes since the requested revision, or no longer serves the watched kind. Cure: list
-   * again, and watch from the revision of the list.
+   * The server has deleted changes that the watch or the list needs; or the `continue` token is from an earlier epoch
+   * of the database; or the watched kind is no longer served. Cure: list again, and watch from the revision of the
+   * list.
    */
   Expired: 410,
   /** Other servers and webhooks send Gone where this server sends Expired. Cure: list again. */
@@ -75,7 +76,8 @@ export const statusCodes = {
   TooManyRequests: 429,
   /**
    * A bug of the server or of a plugin; or a webhook whose call failed; or a stored object that is damaged or cannot be
-   * converted. Cure: correct what the message names, or look up its request id in the log.
+   * converted; or a client got a response that it cannot read. Cure: correct what the message names, or look up its
+   * request id in the log.
    */
   InternalError: 500,
   /**
@@ -88,8 +90,9 @@ export const statusCodes = {
   ServiceUnavailable: 503,
   /**
    * A time limit has passed: the database has not confirmed a write, a hook or an endpoint has not returned, the server
-   * has not reached a requested revision, the request has not arrived completely (code 408), or the client has received
-   * no response. Cure: read the object before you repeat a write, because the write may be stored.
+   * has not reached a requested revision, the request has not arrived completely (code 408), the client has received no
+   * response, or a plugin has not stopped. Cure: read the object before you repeat a write, because the write may be
+   * stored.
    */
   Timeout: 504,
   /**

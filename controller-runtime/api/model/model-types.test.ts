@@ -68,7 +68,7 @@ const typebox = defineModel({
   indexes: ['spec.name', 'spec.tags', 'spec.limits.cpu', { path: 'spec.age', order: 'DESC' }, 'status.greeting'],
 });
 
-/** Returns a function that declares a model and checks its names, as a registration does. */
+/** Returns a function that declares a model and checks its descriptor, as a registration does. */
 const checkable =
   <const S extends object>(options: ModelOptions<S, 'Cluster'>) =>
   (): void =>

@@ -2,7 +2,7 @@ import type { ApiObject } from './object.ts';
 
 type Scalar = string | number | boolean;
 
-// The compiler allows every path below a field of type `unknown`; registration checks such a path by the schema.
+// The compiler allows every path below a field of type `unknown`; `defineModel` checks such a path by the schema.
 type PathFrom<K extends string, V, Depth extends 1[]> = unknown extends V
   ? K | `${K}.${string}`
   : V extends Scalar
@@ -13,7 +13,8 @@ type PathFrom<K extends string, V, Depth extends 1[]> = unknown extends V
         ? `${K}.${PathsOf<V, [...Depth, 1]>}`
         : never;
 
-// The type of a model may contain itself, so paths have at most eight levels.
+// The type of a model may contain itself, so the compiler checks only the first eight levels of a path, and allows
+// every text below.
 type PathsOf<T, Depth extends 1[]> = Depth['length'] extends 8
   ? string
   : { [K in keyof T & string]-?: PathFrom<K, NonNullable<T[K]>, Depth> }[keyof T & string];

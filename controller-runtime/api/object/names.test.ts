@@ -72,7 +72,7 @@ describe('the checks of names', () => {
     for (const each of strict) expect(checkName(each.value, 'subdomain')).to.deep.equal([]);
   });
 
-  it('the time of a check grows linearly with the length of the name', () => {
+  it('a name of a million characters is refused quickly', () => {
     const hostile = `${'a-'.repeat(500_000)}!`;
     for (const check of [checkDnsLabel, checkDnsSubdomain, checkQualifiedName, checkLabelValue]) {
       expect(check(hostile)).to.have.length(2);

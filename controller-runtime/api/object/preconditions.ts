@@ -3,7 +3,10 @@
  * has another uid or revision, the server refuses the write (409 Conflict).
  */
 export interface Preconditions {
-  /** The expected metadata.uid. It differs when the object was deleted and created again with the same name. */
+  /**
+   * The expected metadata.uid. The stored object has another uid when it was deleted and created again with the same
+   * name.
+   */
   readonly uid?: string;
   /** The expected metadata.resourceVersion. */
   readonly resourceVersion?: string;

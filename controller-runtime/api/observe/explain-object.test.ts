@@ -14,7 +14,10 @@ interface Report {
   readonly result?: string;
 }
 
-/** Returns the summary of the explanation of `ada`. The keys of `reports` are the names of the controllers of its kind. */
+/**
+ * Returns the summary of the explanation of `ada`. The keys of `reports` are the names of the controllers of the kind
+ * Person.
+ */
 function summaryOf(reports: Readonly<Record<string, Report>>, annotations: Readonly<Record<string, string>> = {}) {
   const controllers = Object.entries(reports).map(([name, { running = true }]) => ({
     spec: {

@@ -36,8 +36,8 @@ export interface RunWrite {
    */
   readonly changed?: boolean;
   /**
-   * The fields that the write changed. Absent when `changed` is not true, and when this list would increase the changes
-   * of the run to more than 32,768 characters of JSON.
+   * The fields that the write changed. Absent when `changed` is not true, and when the lists of this write and of all
+   * earlier writes of the run together have more than 32,768 characters of JSON.
    */
   readonly changes?: readonly RecordedChange[];
   /** The number of changed fields that `changes` does not contain. */

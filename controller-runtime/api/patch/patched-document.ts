@@ -15,8 +15,8 @@ export interface PatchProblem {
 }
 
 /**
- * The maximum number of characters of JSON that all `copy` operations together may add to a document. Without a limit,
- * twelve copies could make megabytes from a few bytes.
+ * The maximum number of characters of JSON that all `copy` operations together may add to a document. Each copy can
+ * double the document, so without a limit, twenty copies could make megabytes from a few bytes.
  */
 const maxCopiedLength = 3 * 1024 * 1024;
 

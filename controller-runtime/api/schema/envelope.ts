@@ -4,9 +4,9 @@ import type { JsonSchema } from './json-schema.ts';
 export const envelopeFields: readonly string[] = Object.freeze(['apiVersion', 'kind', 'metadata']);
 
 /**
- * The schemas of apiVersion, kind and metadata in the schema of a model. They accept nearly any value, and no field is
- * required, because a model can refer to itself: then the same schema also describes a nested object, which has no
- * envelope. The registry checks the envelope of the outer object.
+ * The schemas of apiVersion, kind and metadata in the schema of a model. They accept every string and every object, and
+ * require no field, because a model can refer to itself: then the same schema also describes a nested object, which has
+ * no envelope. The registry checks the envelope of the outer object.
  */
 export const envelopeProperties: Readonly<Record<string, JsonSchema>> = Object.freeze({
   apiVersion: { type: 'string' },

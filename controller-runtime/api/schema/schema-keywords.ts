@@ -109,7 +109,8 @@ const silentKeywords = new Set([
 const keywordsByName: ReadonlyMap<string, Keyword> = new Map(Object.entries(schemaKeywords));
 
 /**
- * Returns the form of a keyword's value; `ignored` for a keyword that only describes, undefined for an unknown keyword.
+ * Returns the form of a keyword's value; `ignored` for a keyword that only describes, and for an extension (`x-…` or
+ * `~…`, but not `x-kubernetes-…`); undefined for an unknown keyword.
  */
 export function keywordOf(name: string): Keyword | 'ignored' | undefined {
   const keyword = keywordsByName.get(name);

@@ -96,10 +96,10 @@ describe('parseLabelSelector', () => {
     );
     expect(messageOf(() => parseLabelSelector('a in (b'))).to.contain('found the end at character 8');
     expect(messageOf(() => parseLabelSelector('x,-y=1'))).to.contain('at character 3');
-    expect(messageOf(() => parseLabelSelector('a>x'))).to.contain('found "x" at character 3, expected an unsigned');
+    expect(messageOf(() => parseLabelSelector('a>x'))).to.contain('found "x" at character 3, expected a whole number');
   });
 
-  it('limits the length of the text and the numbers of requirements and values, and takes linear time', () => {
+  it('limits the length of the text and the numbers of requirements and values, and the length of the message for a hostile text', () => {
     const values = (count: number): string => Array.from({ length: count }, (_, index) => `v${index}`).join();
     expect(messageOf(() => parseLabelSelector('a'.repeat(16 * 1024 + 1)))).to.contain('at most 16384 characters');
     expect(messageOf(() => parseLabelSelector(Array.from({ length: 101 }, () => 'a').join()))).to.contain(

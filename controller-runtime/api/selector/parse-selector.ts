@@ -117,7 +117,7 @@ class SelectorParser {
     this.#skipSpace();
     const start = this.#at;
     const value = this.#token();
-    if (wholeNumber(value) === undefined) this.#failAt(start, 'an unsigned 64-bit integer');
+    if (wholeNumber(value) === undefined) this.#failAt(start, 'a whole number from 0 to 9223372036854775807');
     return [value];
   }
 

@@ -46,8 +46,8 @@ export interface HttpRequest {
 
 /**
  * Sends requests to one server. A request rejects with ApiError, or with the signal's reason after the signal has
- * aborted. The error is Timeout when no response comes in time, and ServiceUnavailable, with its cause, when the
- * connection fails.
+ * aborted. The error is Timeout when the whole response does not arrive in time, and ServiceUnavailable, with its
+ * cause, when the connection fails.
  */
 export class HttpTransport {
   readonly #parts: TransportParts;

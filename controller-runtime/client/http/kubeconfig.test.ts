@@ -98,7 +98,7 @@ describe('a kubeconfig', () => {
     ['clusters', () => config({}).replace('name: house', 'name: other')],
     ['current-context', () => 'apiVersion: v1\nkind: Config\n'],
   ] as const) {
-    it(`a kubeconfig is refused for its ${field}, with an error that names the field without its value`, () => {
+    it(`a kubeconfig with a missing, wrong or unsupported ${field} is refused, with an error without the values of fields`, () => {
       expect(() => read(text()))
         .to.throw(`config: ${field}: `)
         .with.property('message')

@@ -50,8 +50,8 @@ const unsupported = {
 } as const;
 
 /**
- * Fields that name programs, which kubectl runs to get a credential. They are refused, because otherwise this library
- * would run any program that a file names.
+ * Fields that name credential plugins, from which kubectl gets a credential. They are refused, because otherwise this
+ * library would run any program that a file names.
  */
 const plugins = ['exec', 'auth-provider'] as const;
 

@@ -1,7 +1,7 @@
 import { ApiError, apiVersionOf, checkDnsSubdomain } from '../../api/index.ts';
 import type { ModelDescriptor } from '../../api/index.ts';
 
-/** The fields of a model that its URLs contain. */
+/** The fields of a model from which its URLs are made, and the kind, which errors name. */
 export type Resource = Pick<ModelDescriptor, 'group' | 'version' | 'kind' | 'plural' | 'scope'>;
 
 /** Returns `/apis/<group>/<version>`, or `/api/<version>` for the core group. */
@@ -39,8 +39,8 @@ export interface ObjectPath {
 }
 
 /**
- * Returns the path of one object, or of its subresource. Throws BadRequest for a name that no object can have, so that
- * no request is sent.
+ * Returns the path of one object, or of its subresource. Throws BadRequest, so that no request is sent, for a name that
+ * no object can have, for a Namespaced kind without a namespace, and for a Cluster-scoped kind with a namespace.
  */
 export function objectPath(resource: Resource, { name, namespace, subresource }: ObjectPath): string {
   const path = `${creationPath(resource, namespace)}/${checkedSegment(name, 'name')}`;

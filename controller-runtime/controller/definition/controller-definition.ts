@@ -73,7 +73,7 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    * The updates of the controller's own kind that cause runs: those for which all predicates are true. Default: changes
    * of the spec, labels, annotations and finalizers, and of a status that another client wrote. The controller's writes
    * of the finalizer for `cleanup` and of a schedule's annotations cause no runs. Additions, resyncs, deletions, the
-   * start of a deletion and a user's request for a run always cause runs.
+   * start of a deletion, and a user's request to run, pause or resume the object always cause runs.
    */
   readonly predicates?: readonly Predicate<T>[];
   /**

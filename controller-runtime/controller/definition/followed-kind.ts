@@ -159,8 +159,8 @@ const transforms = new WeakMap<object, number>();
 let lastTransform = 0;
 
 /**
- * Returns the id of the cache of a followed kind. Sources of the same kind with equal selections share a cache. Without
- * a selection, the id is the cache id of the kind.
+ * Returns the id of the cache of a followed kind. Sources of the same kind and version with equal selections share a
+ * cache. Without a selection, the id is the cache id of the kind.
  */
 export function followIdOf({ model, follows }: Pick<FollowedKind, 'model' | 'follows'>): string {
   const cacheId = cacheIdOf(model);

@@ -1,7 +1,10 @@
 import { deepEqual, type ApiObject, type OwnerReference } from '../../api/index.ts';
 import { kindIdOfObject } from './kind-id.ts';
 
-/** Returns the reference to the controller owner of an object. A change of the object causes a run for this owner. */
+/**
+ * Returns the reference to the controller owner of an object; undefined when there is none. A change of the object
+ * causes a run for this owner, if a controller of the owner's kind follows the object's kind with `owns`.
+ */
 export function controllerOf(object: Pick<ApiObject, 'metadata'>): OwnerReference | undefined {
   const { ownerReferences } = object.metadata;
   // This is a loop, because each run calls this function for each dependent, and a callback would cost more than the

@@ -101,13 +101,14 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   /**
    * Returns the objects of an owned kind whose controller owner has the uid of this object, sorted by key. The objects
    * come from the cache, without a request, and are never older than the last writes of this controller. Throws
-   * TypeError when `owns` does not list the kind.
+   * TypeError when `owns` does not list the kind, or the cache keeps only parts of its objects.
    */
   children<O extends ApiObject>(this: void, model: Model<O>): readonly O[];
   /**
    * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key.
    * They come from the cache, like the result of `children`. Throws TypeError when the controller does not follow the
-   * kind, or does not list the index in `indexes`; RangeError when the model does not declare the index.
+   * kind, or does not list the index in `indexes`, or its cache keeps only parts of the objects; RangeError when the
+   * model does not declare the index.
    */
   related<O extends ApiObject>(this: void, model: Model<O>, index: string, value: string): readonly O[];
   /**
@@ -143,7 +144,7 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
  * back-off: by default 5 ms, doubled by each further error up to 1000 s. After `throw terminal(…)`, it is reconciled
  * again only when something changes, or at the next slot of its schedule. After an uncaught Conflict, it is reconciled
  * again as soon as the cache has a state that is newer than the conflicting revision, at the latest after 10 s. If the
- * cache has such a state already, the first conflict in a row causes a run at once, and further ones have the back-off.
+ * cache has such a state already, a key without earlier failures is reconciled at once, any other after its back-off.
  */
 export type ReconcileFunction<T extends ApiObject = ApiObject> = {
   reconcile(context: ReconcileContext<T>): ReconcileResult | Promise<ReconcileResult>;

@@ -23,8 +23,8 @@ export interface DoneEffect {
 
 const maxEffects = 10_000;
 /**
- * The maximum number of characters of all results in memory. Each effect counts as about 200 characters in addition to
- * its result.
+ * The maximum number of characters of all results in memory. Each effect counts as 200 characters in addition to its
+ * result.
  */
 const maxCharacters = 16 * 1024 * 1024;
 const charactersOfEffect = 200;

@@ -28,7 +28,7 @@ const slots = 12;
 /** Computes the number of events per second over the last minute. */
 export class RecentRate {
   readonly #counts = new Uint32Array(slots);
-  /** The number of the newest slot, a period of five seconds. Slots are numbered from the time 0 of the clock. */
+  /** The number of the newest slot. Slot n is a period of five seconds, which begins 5·n seconds after the time 0. */
   #newest = 0;
 
   add(nowMs: number): void {

@@ -85,7 +85,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.have.length(25);
   });
 
-  it('when there are too many runs, failures are recorded first, then runs with writes', async () => {
+  it('when there are too many runs, failed runs are recorded first, then notable ones', async () => {
     offer(200, 'plain');
     await recorded();
     expect(offer(20, 'plain')).to.equal(20);

@@ -128,9 +128,9 @@ export class RunWriter {
   }
 
   /**
-   * Returns the runs to record, the most important ones first: at most as many as the budget allows, and only a few of
-   * the weights `notable` and `plain` when the process is busy. The other runs are dropped, because the next interval
-   * has runs of its own.
+   * Returns the runs to record, the most important ones first: at most as many as the budget allows. When the process
+   * is busy and has used up the budget of its last pause, only five of these runs are `notable` or `plain`. The other
+   * runs are dropped, because the next interval has runs of its own.
    */
   #take(): readonly ReportedRun[] {
     const { failed, asked, notable, plain } = this.#waiting;

@@ -101,7 +101,7 @@ export class StateWriter {
     this.#writing = this.#writeAndWait();
   }
 
-  /** Writes the state, and sets the timer of the next report. */
+  /** Writes the state, and sets the timer of the next report if another report is needed. */
   async #writeAndWait(): Promise<void> {
     const isWritten = await this.#write();
     this.#writing = undefined;

@@ -45,7 +45,7 @@ describe('OwnRevisions', () => {
     expect(foreign).to.deep.equal(['7']);
   });
 
-  it('recognizes a revision of its own only once, and only until a newer event arrives', async () => {
+  it('recognizes a revision of its own only until the event of this revision, or a newer event, was observed', async () => {
     const revisions = new OwnRevisions();
     const foreign: string[] = [];
     const decide = (revision: string): void => revisions.decide('ada', revision, () => foreign.push(revision));

@@ -28,8 +28,8 @@ const optionKeys: readonly string[] = ['dryRun'] satisfies readonly (keyof OwnOp
 interface Placed {
   readonly wish: Wish;
   /**
-   * The fields to be applied: those of the wish, and the annotation that names the objects after which the object is
-   * created.
+   * The fields to be applied: those of the wish, and, if the wish has `after`, the annotation that names the objects
+   * after which the object is created.
    */
   readonly object: Wish['object'];
   readonly present: ApiObject | undefined;

@@ -97,8 +97,8 @@ export class RelatedObjects {
 
   /**
    * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key.
-   * Throws TypeError for a kind that is not followed, and for an index that the controller does not list in `indexes`;
-   * RangeError for an index that the model does not declare.
+   * Throws TypeError for a kind that is not followed, for a kind whose objects are cached only in part, and for an
+   * index that the controller does not list in `indexes`; RangeError for an index that the model does not declare.
    */
   related<O extends ApiObject>(model: Model<O>, index: string, value: string): readonly O[] {
     const descriptor = descriptorOf(model);

@@ -50,7 +50,7 @@ interface Quiet {
   readonly resolve: () => void;
 }
 
-/** The run that a client belongs to. */
+/** The run, or the call of a mapping, that a client belongs to. */
 export interface ClientOwner {
   /**
    * Returns the error for requests after the end of the run. The error is created only when it is needed, because its
@@ -138,7 +138,8 @@ export class RunClient extends ForwardingClient {
     const source = sourceOf(call, options);
     const { target } = source;
     const sendBound = (): Promise<R> => this.#logged(call, { source, options }, () => send(this.#bound(options)));
-    // Writes to other kinds are not recorded: nothing compares their events, so the records would never be removed.
+    // `quietWrites` remembers no writes to other kinds: their events are not compared with it, so it would never forget
+    // these writes.
     const { quietKinds, quietWrites } = this.#parts;
     if (quietWrites !== undefined && quietKinds?.has(target.kindId) === true && options?.dryRun !== true) {
       return quietWrites.write(idOf(target), sendBound, (result) => result?.metadata.resourceVersion);
@@ -270,7 +271,7 @@ function sourceOf(call: WriteCall, options: AnyWriteOptions | undefined): Confli
   }
 }
 
-/** True for a write of the status whose resulting status can be computed before the write is sent. */
+/** True for a write that may change the status, if the resulting status can be computed before the write is sent. */
 function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): boolean {
   if (call.verb === 'update' || call.verb === 'updateStatus') return true;
   const isChange = call.verb === 'apply' || (call.verb === 'patch' && call.patch.type === 'merge');

@@ -8,7 +8,7 @@ export interface SlotRecord {
   readonly schedule: string;
   /**
    * The last slot that has ended, or the time at which the schedule was first seen. Slots up to this time never run
-   * again.
+   * again, except the slot in `begun`.
    */
   readonly ended: number;
   /** The slot whose run has begun and not ended. */

@@ -1,7 +1,7 @@
 import type { JsonSchema, ModelDescriptor } from '../../api/index.ts';
 
 const refPrefix = '#/components/schemas/';
-/** The maximum length of a chain of references. A longer chain must be a cycle. */
+/** The maximum length of a chain of references. A longer chain counts as a cycle, and is not followed to its end. */
 const maxRefs = 10;
 
 const withStatus = new WeakMap<ModelDescriptor, boolean>();
@@ -32,7 +32,7 @@ function partsOf(model: ModelDescriptor, schema: JsonSchema): readonly JsonSchem
   return [...parts];
 }
 
-/** True when the model's status schema has a property. */
+/** True when the schema of the model's status declares the field. */
 export function hasStatusField(model: ModelDescriptor, field: 'observedGeneration' | 'conditions'): boolean {
   return propertyOf(model, propertyOf(model, model.components[model.schemaName], 'status'), field) !== undefined;
 }

@@ -93,7 +93,7 @@ export class EventSource {
     this.#registrations.delete(source);
   }
 
-  /** True while the events of at least one source that reads the cache with this id are delivered. */
+  /** True while at least one owned or watched source receives the events of the cache with this id. */
   reads(followId: string): boolean {
     return [...this.#registrations.keys()].some((source) => 'follows' in source && followIdOf(source) === followId);
   }
@@ -103,7 +103,10 @@ export class EventSource {
     this.#registrations.clear();
   }
 
-  /** True when every handler has received every object of its initial list. Mappings may still be under way. */
+  /**
+   * True when the handler of the source, or without a source every handler, has received every object of its initial
+   * list. Mappings may still be under way.
+   */
   hasSynced(source?: OwnedSource | WatchSource): boolean {
     if (source !== undefined) return this.#registrations.get(source)?.hasSynced() === true;
     return [...this.#registrations.values()].every((registration) => registration.hasSynced());

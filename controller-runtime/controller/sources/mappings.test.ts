@@ -119,7 +119,7 @@ describe('mappings of watched kinds', () => {
     await at.idle();
   });
 
-  it('each attempt waits for at most one timeout, and maps the other states before the state whose mapping hung', async () => {
+  it('each attempt waits for at most one timeout, and a retry maps the other states before the state whose mapping hung', async () => {
     let isHung = false;
     const calls: string[] = [];
     const at = harnessFor(

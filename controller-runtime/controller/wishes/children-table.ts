@@ -31,8 +31,8 @@ interface KindTable {
 
 /**
  * The existing dependents. The table finds the dependent of each wish, and the dependents for which there is no wish.
- * Most runs change nothing, so the table creates no strings or maps as long as the wishes are in the order of the
- * dependents.
+ * Most runs change nothing. To keep these runs cheap, the table creates no strings or maps as long as the wishes are in
+ * the order of the dependents.
  */
 export class ChildrenTable {
   readonly #tables: readonly KindTable[];

@@ -24,11 +24,11 @@ const defaultSeeds = 100;
  * controllers: crashes before and after it, a lost response, a refusal and (except for a create) a conflict; for each
  * of their reads: a refusal; for each call of an external system: a failure and a lost response. If there are more than
  * a hundred reads or calls, a hundred of each get a fault. Then the scenario runs with random faults: crashes, changes
- * of leaders, failed requests, lost, late and repeated events, and caches that lag. Each run has to reach the final
- * state of the run without faults, without a permanent failure and without a broken invariant. If a run does not, the
- * check rejects with ConvergenceError, which names the faults that matter, the differences, and the seed of a run with
- * random faults. Rejects with TypeError when the controllers write nothing in the run without faults, because the check
- * would then prove nothing.
+ * of leaders, failed requests, broken watches, late and repeated events, and caches that lag. Each run has to reach the
+ * final state of the run without faults, without a permanent failure and without a broken invariant. If a run does not,
+ * the check rejects with ConvergenceError, which names the faults that matter, the differences, and the seed of a run
+ * with random faults. Rejects with TypeError when the controllers write nothing in the run without faults, because the
+ * check would then prove nothing.
  */
 export async function checkConvergenceOn(options: CheckOptions): Promise<ConvergenceReport> {
   checkSystemNames(options.externalSystems ?? []);

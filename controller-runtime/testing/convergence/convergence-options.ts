@@ -11,10 +11,10 @@ export interface ScenarioContext {
   readonly client: Client;
   readonly clock: FakeClock;
   /**
-   * Waits until the controllers have nothing to do. The clock advances when faults make the controllers wait for the
+   * Waits until the controllers have nothing to do. The clock advances while the controllers wait, for example for the
    * restart of a process, the reconnect of a watch or a retry. Between two calls of `settle`, controllers may see
    * changes late, or only the last of several changes to an object. Rejects when the controllers still have work after
-   * ten minutes of the clock, when an invariant is broken, and when a run did not await a request.
+   * ten minutes of the clock, when an invariant is broken, or when a run did not await a request.
    */
   settle(this: void): Promise<void>;
 }

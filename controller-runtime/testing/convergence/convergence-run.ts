@@ -41,8 +41,8 @@ export interface RunOutcome {
 const maxSettleMs = 600_000;
 const longestStepMs = 1_000;
 /**
- * The longest delay of a retry for which the run waits. A key with a longer delay counts as idle: it fails permanently,
- * or has requested the delay.
+ * The longest back-off for which the run waits. A key with a longer back-off counts as idle, because it fails
+ * permanently. A key that has requested a delay always counts as idle.
  */
 const longestRetryMs = 60_000;
 /**

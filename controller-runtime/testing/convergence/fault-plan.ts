@@ -106,7 +106,7 @@ export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<Fau
   }
 }
 
-/** Yields at most a hundred of the numbers from 1, evenly spread. */
+/** Yields at most a hundred of the numbers from 1 to `count`, evenly spread. */
 function* spread(count: number): Generator<number> {
   const step = Math.max(1, count / maxSwept);
   for (let place = 1; place < count + 1; place += step) yield Math.floor(place);

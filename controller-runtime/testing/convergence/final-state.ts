@@ -8,7 +8,8 @@ export type FinalState = ReadonlyMap<string, unknown>;
 
 export interface StateParts {
   /**
-   * True to compare names that the server made from a generateName as `<generateName>1`, `<generateName>2` and so on.
+   * True to replace the names that the server made from a generateName before the comparison: by `<generateName>1`,
+   * `<generateName>2` and so on.
    */
   readonly generatedNames: boolean;
   /** Applied to each object first. If it returns undefined, the object is not compared. */
@@ -72,7 +73,7 @@ function numberedNames(objects: readonly ApiObject[]): ReadonlyMap<string, strin
   return new Map(numbered);
 }
 
-/** Returns the compared form of a value. `words` maps strings that differ in each run to their replacements. */
+/** Returns the compared form of an object. `words` maps strings that differ in each run to their replacements. */
 function comparable(object: ApiObject, words: ReadonlyMap<string, string>): unknown {
   const { generation } = object.metadata;
   const valueOf = (value: unknown, field: string): unknown => {

@@ -48,8 +48,8 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Advances the clock, and runs the callbacks that are due in the order of their times, including callbacks that are
-   * scheduled meanwhile. Promises settle between two timers.
+   * Advances the clock, and runs the due callbacks in the order of their times, including callbacks that are scheduled
+   * meanwhile. Promises settle between two timers.
    */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#elapsedMs + ms;

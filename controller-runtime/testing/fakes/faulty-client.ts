@@ -31,7 +31,8 @@ export interface FaultyClient {
   inject(fault: ClientFault, matches?: (request: ClientRequest) => boolean): void;
   /**
    * Breaks the watches that match (default all), and returns their number. Informers resume their watches from the last
-   * revision after a back-off, at first of 400 to 800 ms. With `expired` (410), they list again at once instead.
+   * revision after a back-off, at first of 400 to 800 ms. With `expired` (410), they list again instead: at once, or
+   * after a back-off if no event has arrived since the previous 410.
    */
   dropWatches(options?: { readonly expired?: boolean; readonly matches?: (request: ClientRequest) => boolean }): number;
   /**
@@ -40,8 +41,8 @@ export interface FaultyClient {
    */
   holdEvents(matches?: (request: ClientRequest) => boolean): () => void;
   /**
-   * Simulates the end of the process: requests of runs, including those under way, never settle, and no further request
-   * is executed.
+   * Simulates the end of the process: requests of runs, including those under way, never settle, no later read or write
+   * is executed, and watches deliver no more events.
    */
   crash(): void;
 }

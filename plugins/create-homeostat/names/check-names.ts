@@ -40,5 +40,5 @@ export function checkKindNames({ group, kind, plural }: KindNames): string | und
 export function checkPartName(name: string): string | undefined {
   return /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)
     ? undefined
-    : 'must be at most 63 lowercase letters, digits and hyphens, starting with a letter';
+    : 'must be at most 63 lowercase letters, digits and hyphens, beginning with a letter and not ending with a hyphen';
 }

@@ -1,4 +1,4 @@
-/** Thrown when a part cannot be created. The message tells the user the reason. No file was written. */
+/** Thrown when a plugin or a part cannot be created. The message tells the user the reason. No file was written. */
 export class ScaffoldError extends Error {
   override readonly name = 'ScaffoldError';
 }

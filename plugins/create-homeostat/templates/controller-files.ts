@@ -30,7 +30,7 @@ function controllerModule({ name, kind, variable, kindFile }: Names): string {
   return `import { controller } from 'homeostat';
 import { ${kind} } from '../kinds/${kindFile}.ts';
 
-/** Brings the actual state to the desired state. Runs whenever an object changes, and again after an error. */
+/** Brings the actual state to the desired state. Runs after others create or change an object, and after an error. */
 export const ${variable} = controller(${kind}, {
   name: '${name}',
   async reconcile({ object, status }) {

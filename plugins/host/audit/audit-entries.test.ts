@@ -67,7 +67,7 @@ describe('the audit log over HTTP', () => {
     expect(ids(await found('verb=delete'))).to.deep.equal([]);
   });
 
-  it('refuses a wrong parameter with 400 and its name, and a user without the permission with 403', async () => {
+  it('refuses a wrong parameter with 400 and the name of the parameter, and a user without the permission with 403', async () => {
     for (const [query, text] of [
       ['since=yesterday', 'since: must be a time'],
       ['limit=501', 'limit: must be'],

@@ -30,8 +30,8 @@ export type ClientWork = (command: ClientCommand) => Promise<number | void>;
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Runs a command, and prints the error if the command fails. Returns the exit code: that of the work, 1 or 2 (wrong
- * arguments) after an error, 130 when a signal stopped the command.
+ * Runs a command, and prints the error if the command fails. Returns the exit code: that of the work; after an error, 2
+ * for wrong arguments, otherwise 1; 130 when a signal stopped the command; 0 when the reader of stdout has closed it.
  */
 export async function runClientCommand(sources: ClientSources, work: ClientWork): Promise<number> {
   const controller = new AbortController();

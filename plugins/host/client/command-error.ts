@@ -1,4 +1,4 @@
-/** A mistake in the arguments or files of a command. The message is for the user. */
+/** An error of a command, such as a mistake in its arguments or files. The message is for the user. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   /** The exit code: 2 for a wrong flag or argument, otherwise 1. */

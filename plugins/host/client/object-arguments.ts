@@ -33,7 +33,7 @@ export async function readTargets(command: ClientCommand): Promise<Targets> {
   return targets;
 }
 
-/** Refuses selectors together with names: the selectors would have no effect, and the user would not notice that. */
+/** Refuses selectors and `--all` together with names: they would have no effect, and the user would not notice. */
 function checkNothingElseSelects({ flags }: ClientCommand): void {
   for (const [name, text] of [
     ['selector', '-l'],

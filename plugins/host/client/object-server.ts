@@ -58,12 +58,12 @@ export class ObjectServer {
     this.#parts = parts;
   }
 
-  /** Resolves with the JSON object that the server sends. Rejects with ServerRefusal. */
+  /** Resolves with the JSON object that the server sends. Rejects with ServerRefusal for an error response. */
   async send(method: string, path: string, request: ObjectRequest = {}): Promise<JsonObject> {
     return (await this.answer(method, path, request)).body;
   }
 
-  /** Resolves with the JSON object and the HTTP status code. Rejects with ServerRefusal. */
+  /** Resolves with the JSON object and the HTTP status code. Rejects with ServerRefusal for an error response. */
   async answer(
     method: string,
     path: string,

@@ -39,8 +39,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
 
 async function filesIn(folder: string, patterns: string[]): Promise<readonly string[]> {
   const found = await glob(patterns, { cwd: folder, expandDirectories: false, dot: false });
-  if (found.length === 0)
-    throw new CommandError(`no .json, .yaml or .yml file matches ${folder}/${patterns.join(',')}`);
+  if (found.length === 0) throw new CommandError(`no file matches ${folder}/${patterns.join(',')}`);
   return found.sort().map((name) => (folder === '.' ? name : `${folder.replace(/\/$/, '')}/${name}`));
 }
 

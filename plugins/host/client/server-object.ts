@@ -31,7 +31,7 @@ export function isServerObject(value: unknown): value is ServerObject {
   return isGivenObject(value) && typeof value.metadata['name'] === 'string';
 }
 
-/** Returns the value as an object of a kind. @throws Error when the server sent something else */
+/** Returns a value that the server sent, as an object. @throws Error when it is not an object with a kind and a name */
 export function serverObject(value: unknown): ServerObject {
   if (isServerObject(value)) return value;
   throw new Error('the server sent a value that is not an object with apiVersion, kind and metadata.name');

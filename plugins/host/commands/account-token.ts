@@ -3,7 +3,7 @@ import { refusalError, requestServer } from '../remote/request-server.ts';
 import type { ServerAddress } from '../remote/request-server.ts';
 import { ConfigError } from '../serve/config-error.ts';
 
-/** The maximum lifetime of a token that is not bound to an object. */
+/** The maximum lifetime of a token that is not bound to an object, in hours. */
 const maxHours = 24;
 
 export interface AccountTokenRequest {

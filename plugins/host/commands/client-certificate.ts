@@ -17,7 +17,7 @@ export interface CertificateFlags {
 
 /**
  * Issues a certificate with the authority of the server that has this configuration.
- * @throws ConfigError for bad values, and for a server without its own authority
+ * @throws ConfigError for bad values, and for a server without its own authority; Error if there is no authority yet
  */
 export async function issueCertificate(flags: CertificateFlags, { tls }: ServeConfig): Promise<Issued> {
   const { user = '', group: groups = [], days } = flags;

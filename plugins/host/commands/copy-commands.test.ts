@@ -20,7 +20,7 @@ import { widgetModel } from '../widget.fixture.ts';
 const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
 const Widget = widgetModel();
 
-/** The server creates a service account in each namespace, soon after its start. */
+/** A kind of the server. Soon after its start, the server creates a service account in each namespace. */
 const ServiceAccount = defineModel({
   gvk: 'v1/ServiceAccount',
   plural: 'serviceaccounts',

@@ -66,7 +66,7 @@ async function* proved(
   reader.end();
 }
 
-/** The process's stdout, which is never ended. If the process that reads it has ended, the write fails. */
+/** Returns a stream that writes to stdout, but never ends stdout. A write fails when the reader of stdout has ended. */
 function toStdout(): Writable {
   process.stdout.on('error', () => undefined);
   return new Writable({

@@ -50,7 +50,7 @@ export async function runKubeconfig(options: RunKubeconfigOptions): Promise<numb
 type Credential = Pick<KubeconfigParts, 'token' | 'certificate'>;
 
 /**
- * Returns the credential of the kubeconfig: a certificate, a token of a service account, or the administrator's token.
+ * Returns the credential of the kubeconfig: a certificate, a token of a service account, or that of {@link tokenOf}.
  */
 async function credentialOf(
   options: RunKubeconfigOptions,
@@ -70,7 +70,10 @@ async function credentialOf(
   return { token: await requestAccountToken(server, { account: serviceAccount, hours }) };
 }
 
-/** The token of the options, or the token that the server created at its first start. */
+/**
+ * Returns the token of the options, or else the token that the server created at its first start; undefined before that
+ * start, and for a server that needs no token.
+ */
 function tokenOf({ auth, token, adminKubeconfig }: ServeConfig): string | undefined {
   return auth === 'open' ? undefined : (token ?? new AdminKubeconfig(adminKubeconfig).read());
 }

@@ -20,8 +20,8 @@ const noPlanExitCode = 1;
 
 /**
  * Prints the changes that plugins would make, and returns the exit code: 0 when there are none; 2 when there are some,
- * and when a run of a controller failed; 1 when there is no plan. Other commands return 2 for bad values, but here this
- * would mean changes.
+ * when something failed, and when the plugins never became idle; 1 when there is no plan. Other commands return 2 for
+ * bad values, but here this would mean changes.
  */
 export async function runPlan(sources: ConfigSources): Promise<number> {
   let isChanging = false;
@@ -43,8 +43,8 @@ export async function runPlan(sources: ConfigSources): Promise<number> {
 }
 
 /**
- * Calls `work` with the export that `--from` names: a file, or the URL of a server, whose export is first read into a
- * temporary file.
+ * Calls `work` with the file of an export. If `--from` is the URL of a server, or is not given, first reads the export
+ * of the server into a temporary file.
  */
 async function withExport<T>(
   sources: ConfigSources,

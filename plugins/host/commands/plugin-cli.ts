@@ -56,12 +56,15 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
         '--token <secret>',
         `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig, unless --server names another server)`,
       )
-      .option('--service-domain <domain>', 'the same as --service-domain of the server (default: homeostat.internal)');
+      .option(
+        '--service-domain <domain>',
+        'the same as --service-domain of the server (default: HOMEOSTAT_SERVICE_DOMAIN, else homeostat.internal)',
+      );
     if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);
     if (verb === 'install' || verb === 'uninstall')
       command.option(
         '--plugins-dir <folder>',
-        "the server's folder of plugins, if the server is on this machine (default: send the request to the server)",
+        "the server's folder of plugins, if the server is on this machine (default: HOMEOSTAT_PLUGINS_DIR, else send the request to the server)",
       );
     if (verb === 'install')
       command.option('--run-scripts', "allow the plugin's dependencies to run their install scripts");

@@ -38,9 +38,9 @@ function replaceStdin(text: string): () => void {
 }
 
 /**
- * Runs `homeostat` to its end, with only PATH, the given environment, and a stdin with the given text. It runs in this
- * process, because a separate process takes half a second of CPU time to load the server. Run one command at a time,
- * because the commands share the streams of the process.
+ * Runs `homeostat` to its end, with only PATH, the given environment, and a stdin with the given text. The command runs
+ * in this process, because a separate process takes half a second of CPU time to load the server. Run one command at a
+ * time, because the commands share the streams of the process.
  */
 export async function runCommand(
   args: readonly string[],

@@ -36,7 +36,10 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
         '--token <secret>',
         `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: the token of the kubeconfig, unless --server names another server)`,
       )
-      .option('--service-domain <domain>', 'the same as --service-domain of the server (default: homeostat.internal)');
+      .option(
+        '--service-domain <domain>',
+        'the same as --service-domain of the server (default: HOMEOSTAT_SERVICE_DOMAIN, else homeostat.internal)',
+      );
     if (verb !== 'list') command.argument('<name>', 'the name of the user');
     if (verb === 'add') {
       command

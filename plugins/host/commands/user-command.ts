@@ -66,7 +66,10 @@ class UserCommands {
     process.stdout.write(formatTable([['NAME', 'DISABLED', 'GROUPS', 'DISPLAY NAME'], ...rows]));
   }
 
-  /** Asks for the password before it creates the user, so that no user without a password remains after a failure. */
+  /**
+   * Asks for the password before it creates the user, and deletes the user again if the password cannot be set, so that
+   * no user without a password remains after a failure.
+   */
   async #add(): Promise<void> {
     const { flags, name } = this.#command;
     const password = await this.#readPassword();

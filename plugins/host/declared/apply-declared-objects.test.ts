@@ -46,7 +46,7 @@ describe('the objects that a plugin declares', () => {
     }
   }
 
-  it('are created when absent, and stay unchanged when they exist [spec 2.9-all-at-start, 2.9-shape-2.15] [slow]', async () => {
+  it('are created when absent, and do not change the fields of existing objects that others have set [spec 2.9-all-at-start, 2.9-shape-2.15] [slow]', async () => {
     const database = `sqlite:${join(await makeFolder({}), 'h.db')}`;
     const first = await startTestServer({ database, models: [model] });
     await first.client.create(model, { metadata: { name: 'a' }, spec: { size: 9 } });

@@ -100,7 +100,7 @@ export class Development {
 
   /**
    * Reloads the plugin after each change of the folder, until the signal aborts or the folder can no longer be read.
-   * Never rejects: an error is printed, and the last version keeps running.
+   * Never rejects, but prints errors. The last version keeps running unless the new version passes {@link tryPlugin}.
    */
   async run(serving: Serving, signal: AbortSignal): Promise<void> {
     const { folder, print } = this.#parts;

@@ -46,7 +46,7 @@ export class FolderWatcher {
   }
 
   /**
-   * Resolves with the files that were changed, added or removed since the last call, once no file has changed for 250
+   * Resolves with the files that were changed, added or removed since the last result, once no file has changed for 250
    * ms; with undefined once the signal aborts. Rejects when the folder can no longer be read.
    */
   async next(signal: AbortSignal): Promise<readonly string[] | undefined> {

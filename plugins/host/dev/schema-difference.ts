@@ -13,7 +13,7 @@ export interface FieldChange {
 }
 
 interface Field {
-  /** The keywords of the field's schema, without those that declare further fields below it. */
+  /** The keywords of the field's schema, without those of {@link notOfTheValue}. */
   readonly keywords: Readonly<Record<string, unknown>>;
   readonly required: boolean;
 }

@@ -12,7 +12,10 @@ const generated = /\.(?:[cm]?js|d\.[cm]?ts)$/;
 const testFiles = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
 const testFolders: readonly string[] = ['test', 'tests', '__tests__'];
 
-/** Selects the paths of a plugin's folder to watch: sources and YAML files, without tests and compiled files. */
+/**
+ * Selects the paths of a plugin's folder to watch: code, JSON and YAML files, without tests, node_modules and hidden
+ * folders. For a plugin in TypeScript, compiled files are also left out.
+ */
 export function watchedFiles(plugin: WatchedPlugin): (path: string, isFolder: boolean) => boolean {
   const [output = '', ...rest] = plugin.main.split('/').filter((part) => part !== '.');
   return (path, isFolder) => {

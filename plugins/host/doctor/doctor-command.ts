@@ -99,8 +99,8 @@ async function addressOf(config: ServeConfig): Promise<ServerAddress> {
 }
 
 /**
- * Returns the server that the kubeconfig names; undefined for a file that cannot be read, which is a finding of its
- * own.
+ * Returns the server that the kubeconfig names; undefined if the file does not exist, or cannot be read, which is a
+ * finding of its own.
  */
 function knownServer(adminKubeconfig: string): ServerAddress | undefined {
   if (!existsSync(adminKubeconfig)) return undefined;

@@ -26,7 +26,7 @@ export async function findingsOf(check: string, judge: Judge): Promise<readonly 
   }
 }
 
-/** Returns the findings as lines. Each problem is followed by its cure. */
+/** Returns the findings as lines, each followed by its cure, if any; then the numbers of errors and warnings. */
 export function formatFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.flatMap(({ check, level, message, cure }) => [

@@ -106,8 +106,8 @@ export class ExtensionTable {
   }
 
   /**
-   * Throws if the point's plugin is neither `party` nor a dependency of `party`, or if the point does not exist. If the
-   * point's plugin is an optional dependency that is not Started, the point may still be missing.
+   * Throws if the point's plugin is neither `party` nor a dependency of `party`. Also throws if the point does not
+   * exist, unless its plugin is an optional dependency that is not Started and may declare the point later.
    */
   #requirePoint(party: Party, name: string): void {
     const { manifest } = party;

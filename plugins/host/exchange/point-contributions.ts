@@ -18,7 +18,7 @@ export class PointContributions {
     this.#handlers = new PluginListeners({ logger, message });
   }
 
-  /** The contributions as the declaring plugin receives them. Their values match the schema of the extension point. */
+  /** Returns the contributions for the declaring plugin. Their values match the schema of the extension point. */
   contributions<T>(): Contributions<T> {
     return Object.freeze<Contributions<T>>({
       list: () => this.#list as readonly Contribution<T>[],

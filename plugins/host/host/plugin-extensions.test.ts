@@ -248,7 +248,7 @@ describe('the extension points of plugins', () => {
     expect(labels()).to.equal('shop:a');
   });
 
-  it('drop contributions to an optional dependency that break the schema, with an error in the contributor’s log', async () => {
+  it('drop contributions that do not fit the points of an optional dependency, with an error in the contributor’s log', async () => {
     addMenu(strictItems);
     add(
       'shop',

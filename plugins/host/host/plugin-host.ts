@@ -31,8 +31,8 @@ import { SettingsObjects } from '../settings/settings-objects.ts';
 export interface PluginHostOptions {
   readonly server: PluginRunParts['server'] & Pick<ApiServer, 'client' | 'sharesDatabase'>;
   /**
-   * True when the controllers of each plugin work in only one replica at a time, by a lease for each plugin; false
-   * when they work in all replicas. Default: true if other servers may serve the same database.
+   * True, or the times of the leases, when the controllers of each plugin work in only one replica at a time, by one
+   * lease for each plugin; false when they work in all replicas. Default: true if other servers may use the database.
    */
   readonly leaderElection?: boolean | LeaseTimes;
   /**
@@ -42,7 +42,7 @@ export interface PluginHostOptions {
   readonly pluginsDir?: string;
   /** Records the runs of the plugins' controllers. The caller closes it after the host. Default: no records. */
   readonly reporter?: Reporter;
-  /** Called when a plugin has become Failed. */
+  /** Called when a plugin has become Failed; may be called again for the same failure. */
   readonly onFailed?: () => void;
   /** Default: the real time. */
   readonly clock?: Clock;
@@ -52,7 +52,7 @@ export interface PluginHostOptions {
 
 export interface PluginStatus {
   readonly name: string;
-  /** Empty when the manifest could not be read. */
+  /** Empty when the manifest could not be read, or when the running host refused a plugin that was added. */
   readonly version: string;
   readonly phase: PluginPhase;
   /** The reason why the plugin is Failed; undefined in other phases. */
@@ -218,8 +218,8 @@ export class PluginHost {
   }
 
   /**
-   * True when all plugins have reached a final phase, their objects show it, and no controller has work; delayed keys
-   * do not count.
+   * True when each plugin is Started, Stopped or Failed, the objects of the plugins show this phase, and no controller
+   * has work; delayed keys do not count.
    */
   isIdle(): boolean {
     const parts = [this.#settings, this.#fleet, this.#objects];
@@ -241,9 +241,9 @@ export class PluginHost {
   }
 
   /**
-   * Returns the reason why the host is not ready, which names the plugins that are not Started or Failed yet. After the
-   * host was ready once, always returns undefined, so that a plugin that is enabled later does not make the server
-   * unready.
+   * Returns the reason why the host is not ready, such as the plugins that are not Started, Failed or Stopped yet.
+   * After the host was ready once, always returns undefined, so that a plugin that is enabled later does not make the
+   * server unready.
    */
   readinessProblem(): string | undefined {
     if (this.#isReady) return undefined;
@@ -252,7 +252,7 @@ export class PluginHost {
     return waiting.length === 0 ? undefined : waiting.map(({ name, phase }) => `${name} is ${phase}`).join(', ');
   }
 
-  /** The reason why a kind that was served before is not served now; undefined when no plugin will serve it again. */
+  /** Returns why a kind is not served now; undefined when the host is ready and no plugin will serve the kind. */
   awaitedKind(kind: KindNames): string | undefined {
     if (!this.#isReady) return 'plugins are being started';
     const known = this.#fleet.instances.map(({ manifest: { name, group }, state: { phase } }): KnownPlugin => {

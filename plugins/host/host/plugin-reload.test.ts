@@ -114,7 +114,7 @@ describe('the reload of a plugin', () => {
     expect(notes.filter((each) => !each.endsWith('loaded'))).to.deep.equal(['hello', 'needs', 'hello', 'needs']);
   });
 
-  it('reads the present manifest, and fails only the reloaded plugin while the manifest is invalid', async () => {
+  it('reads the present manifest, and fails the plugin while the manifest is invalid or has another name', async () => {
     const folder = await startPlugin();
     const manifest = join(folder, 'plugin.yaml');
     await writeFile(manifest, 'name: p\nversion: 2.0.0\n');

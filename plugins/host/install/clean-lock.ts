@@ -3,8 +3,8 @@ import { isPackageName, isRegistryRange } from './registry-range.ts';
 import { isJsonObject } from '../text/yaml-mapping.ts';
 
 /**
- * The keys of a lock entry that stay: they identify the package and say when npm installs it. Keys that name its
- * origin, such as `resolved`, are dropped.
+ * The keys of a lock entry that stay: they identify and describe the package. Keys that name its origin, such as
+ * `resolved`, are dropped.
  */
 const keptKeys: readonly string[] = [
   'name',

@@ -89,7 +89,7 @@ describe('homeostat plugin install of a hostile archive', () => {
 
   describe('with npm settings in the archive', () => {
     const settings: Readonly<Record<string, string>> = {
-      'a registry, with a secret in the credentials': 'registry=http://127.0.0.1:9/${SECRET}/\n',
+      'a registry whose URL contains a secret': 'registry=http://127.0.0.1:9/${SECRET}/\n',
       'a prefix and global': 'prefix=elsewhere\nglobal=true\nforce=true\n',
       'a program in place of git': 'git=./program\n',
       'a cache elsewhere': 'cache=../../elsewhere\n',
@@ -122,7 +122,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       });
     }
 
-    it('does not let npm read the .npmrc of a plugin folder that it installs', async () => {
+    it('does not let npm read the .npmrc of the plugin folder that the command installs', async () => {
       const source = await makeFolder({ ...pluginFiles({ helper: '1' }), '.npmrc': hostileSettings() });
       archive = source;
       expect(await install({ cwd: source })).to.include({ code: 0, stderr: '' });

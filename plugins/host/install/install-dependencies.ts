@@ -13,7 +13,7 @@ export interface DependencyParts {
   readonly project: string;
   /** True to allow the packages to run their install scripts. */
   readonly runScripts: boolean;
-  /** The file names of lock files. The first file that exists is used. */
+  /** The file names of lock files. The first that exists is used, if no dependency is in `node_modules` yet. */
   readonly locks: readonly string[];
 }
 

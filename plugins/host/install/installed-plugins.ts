@@ -6,8 +6,8 @@ import { hasCode } from '../text/error-text.ts';
 
 /**
  * Returns the sorted names of the plugins in a folder of plugins; an empty list when the folder does not exist. Skips
- * names that begin with a dot, which are incomplete installations, and `node_modules`, which has the packages that
- * plugins import.
+ * names that begin with a dot, which are folders of installations and removals in progress, and `node_modules`, which
+ * has the packages that plugins import.
  */
 export async function installedPlugins(pluginsDir: string): Promise<readonly string[]> {
   try {

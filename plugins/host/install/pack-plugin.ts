@@ -8,10 +8,10 @@ import type { Environment } from './run-npm.ts';
 import { copySource, packWithNpm } from './stage-plugin.ts';
 
 /**
- * Packs a built plugin from a folder, or from a package of the registry, and calls `use` with the path of the `.tgz`,
- * which is deleted afterwards. The archive has the files that npm would publish. When npm cannot publish the folder,
- * because it has no name or version, the archive has everything except hidden files, `data` and `node_modules`. No
- * script runs. Rejects with the problem of the folder or the package.
+ * Packs a built plugin from a folder, a `.tgz` or a package of the registry, and calls `use` with the path of the new
+ * `.tgz`, which is deleted afterwards. The archive has the files that npm would publish. When the package.json of the
+ * folder has no name or no version, hidden files, `data` and `node_modules` are left out first. No script runs. Rejects
+ * with the problem of the folder or the package.
  */
 export async function packPlugin<R>(
   source: string,
@@ -27,7 +27,7 @@ export async function packPlugin<R>(
     const { manifest } = await openPluginFolder(folder, source);
     await findMain(folder, manifest);
     const { name, version } = manifest;
-    // npm packs only packages with a name and a version. The package.json of a plugin may have neither.
+    // npm packs only packages with a name and a version. The package.json of a plugin may lack both.
     const packageJson = { name, version, ...(await readJson(join(folder, 'package.json'))) };
     await writeFile(join(folder, 'package.json'), JSON.stringify(packageJson));
     return await use(await packWithNpm(folder, { npm, project }));

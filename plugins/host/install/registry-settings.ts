@@ -1,6 +1,6 @@
 /**
- * Matches npm settings about registries, credentials and the network. Only these settings of the machine's npm are used
- * in an installation.
+ * Matches npm settings about registries, credentials, the network, the cache and the age of versions. Only these
+ * settings of the machine's npm are used in an installation.
  */
 const ofRegistries =
   /^(?:registry|@[^:]+:registry|\/\/.+|ca|ca\[\]|cafile|(?:https?-)?proxy|no-?proxy|strict-ssl|local-address|fetch-[a-z-]+|maxsockets|cache|before|min-release-age(?:-exclude(?:\[\])?)?)$/;
@@ -8,8 +8,8 @@ const ofRegistries =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the text of an .npmrc with the settings about registries: first those of the given .npmrc texts, then those
- * of the environment. A later setting overrides an earlier one.
+ * Returns the text of an .npmrc with the settings that `ofRegistries` matches: first those of the given .npmrc texts,
+ * then those of the environment. A later setting overrides an earlier one.
  */
 export function registrySettings(files: readonly string[], environment: Environment): string {
   const fromFiles = files.flatMap((text) => text.split(/\r?\n/).flatMap((line) => settingOf(line, environment)));

@@ -8,8 +8,8 @@ import { registrySettings } from './registry-settings.ts';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The environment variables that npm receives: those that a program needs to run and to reach the network. npm receives
- * no others, so that it sees no secrets.
+ * The environment variables that npm receives: those that a program needs to run and to reach the network. Only `npm
+ * config get` receives all variables. All other npm commands handle packages, which must not see secrets.
  */
 const passedOn: ReadonlySet<string> = new Set(
   [
@@ -48,8 +48,8 @@ export interface NpmRun {
 }
 
 /**
- * Runs npm with only this machine's settings of registries: it gets generated configuration files, and an environment
- * without secrets. The configuration files are made at the first run.
+ * Runs npm with only this machine's settings of registries: npm gets generated configuration files, and only the
+ * environment variables that it needs. The configuration files are made at the first call.
  */
 export class IsolatedNpm {
   readonly #environment: Environment;
@@ -149,7 +149,7 @@ async function npm(
   return stdout;
 }
 
-/** Returns an Error with npm's own message, because the message of `error` has only the command line. */
+/** Returns an Error with npm's own message. The message of `error` also has the command line and all of stderr. */
 function npmError(verb: string | undefined, error: unknown): Error {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
   const said = stderr.split('\n').flatMap((line) => /^npm (?:ERR!|error) (.+)/.exec(line)?.[1] ?? []);

@@ -96,7 +96,7 @@ function isOfWork(path: string): boolean {
   return ['data', 'node_modules'].includes(path) || basename(path).startsWith('.');
 }
 
-/** Throws when a link leads out of the folder: only files inside it are checked and installed. */
+/** Throws when a link leads out of the folder, because only files inside the folder are checked and installed. */
 async function checkLinks(folder: string): Promise<void> {
   // This does not use a recursive readdir, which would block the event loop for thousands of files.
   const open = [''];

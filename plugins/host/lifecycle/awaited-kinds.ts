@@ -58,8 +58,8 @@ export function pluginHostOptions(
 }
 
 /**
- * Returns true when a plugin with the group `own` may serve kinds of `group`: the two are equal, or `group` is a
- * subdomain of `own`.
+ * Returns true when a plugin with the group `own` may serve kinds of `group`: the two are equal, `group` is a subdomain
+ * of `own`, or `own` is undefined.
  */
 function isInGroup(group: string, own: string | undefined): boolean {
   return own === undefined || group === own || group.endsWith(`.${own}`);

@@ -43,7 +43,7 @@ export class BlockedRecount {
     return this.#held.get(name)?.kinds;
   }
 
-  /** Called when a plugin has stopped or failed. Counts after 30 s, and repeats while a plugin does not run. */
+  /** Called when a plugin has stopped or failed. Counts every 30 s while a plugin that ran before does not run. */
   later(): void {
     const { clock, instances } = this.#parts;
     const isAwaited = instances().some((each) => !each.isRunning && this.#held.has(each.manifest.name));

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 
 /**
- * Intercepts the messages of database threads, for stores that are opened after its creation. It can delay the pages of
- * scans, as a slow disk does. All other messages pass.
+ * Intercepts the messages to database threads, for stores that are opened after its creation. It can hold back the
+ * requests for pages of scans, so that these pages arrive late, as from a slow disk. All other messages pass.
  */
 export class HeldScans {
   readonly #held: (() => void)[] = [];
@@ -12,7 +12,7 @@ export class HeldScans {
     process.on('worker', this.#onWorker);
   }
 
-  /** The number of pages that are held back now. */
+  /** The number of requests for pages that are held back now. */
   get waiting(): number {
     return this.#held.length;
   }

@@ -20,9 +20,9 @@ export interface PluginFleetParts {
 }
 
 /**
- * The plugins of a host. Its methods record the desired state of each plugin. Then `#reconcile` starts the next step of
- * each plugin, again after the end of each step, until every plugin has its desired state or waits for another one. A
- * plugin that was Stopped or Failed starts again as a new instance. No method rejects.
+ * The plugins of a host. The methods record the desired state of each plugin, and call `#reconcile`, which starts the
+ * next step of each plugin. The end of a step calls `#reconcile` again, until every plugin has its desired state or
+ * waits for another one. A plugin that was Stopped or Failed starts again as a new instance. No method rejects.
  */
 export class PluginFleet {
   readonly #check: PluginFleetParts['check'];
@@ -66,7 +66,7 @@ export class PluginFleet {
     return this.wishesOf(name).enabled;
   }
 
-  /** True when no step of a plugin is running, and no controller has work. */
+  /** True when no step is running, and each plugin has ended, or is Started and its controllers have no work. */
   isIdle(): boolean {
     return this.#steps.size === 0 && this.instances.every((instance) => instance.isIdle());
   }
@@ -98,8 +98,8 @@ export class PluginFleet {
 
   /**
    * Enables, disables or reloads a plugin. If it is disabled or reloaded, resolves when the plugin and its dependents
-   * have stopped. Does not wait for a start. If the wishes of a Failed plugin change, its failure is forgotten, and it
-   * starts again unless it is disabled.
+   * have stopped and, for a reload, its files have been read again. Does not wait for a start. If the wishes of a
+   * Failed plugin change, its failure is forgotten, and it starts again unless it is disabled.
    */
   async setWishes(name: string, wishes: PluginWishes): Promise<void> {
     const isReload = this.#wishes.get(name)?.reload !== wishes.reload;
@@ -267,7 +267,7 @@ export class PluginFleet {
     return this.isEnabled(name) && !this.#isStopping;
   }
 
-  /** True when the plugin should run and no other instance replaces this one. */
+  /** True when the plugin of an ended instance should run, and no other instance has replaced or will replace it. */
   #needsNext(ended: PluginInstance): boolean {
     const { name } = ended.manifest;
     return this.get(name) === ended && this.#isWanted(name) && ended.successor === undefined;

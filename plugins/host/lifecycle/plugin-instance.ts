@@ -118,7 +118,7 @@ export class PluginInstance {
       await run.start();
       if (this.#phase === 'Starting') this.#move('started', { phase: 'Started', run });
     } catch (error) {
-      // A stop during the start has already released the resources of the run.
+      // A stop that began during the start releases the resources of the run.
       if (this.#phase !== 'Starting') return;
       await run.stop();
       if (this.#phase === 'Starting') this.fail(error, failureOf(error));
@@ -178,8 +178,8 @@ export class PluginInstance {
 }
 
 /**
- * Returns the step at which a plugin failed. Compares names of errors instead of classes, because the server may use
- * another copy of the package.
+ * Returns the kind of failure for the error of a start. Compares names of errors instead of classes, because the server
+ * may use another copy of the package.
  */
 function failureOf(error: unknown): PluginFailure {
   const name = error instanceof Error ? error.name : '';

@@ -17,9 +17,9 @@ const applyVerbs: readonly string[] = ['get', 'create', 'patch'];
 
 /**
  * The permissions of a plugin's client. With `permissions:` in its manifest, the plugin may do what these rules allow.
- * Without them, it may do everything in its own groups, read namespaces and the kinds of its controllers, and apply its
- * declared objects. In both cases it may do everything with Events, the Leases with its name, and the records of
- * external effects of its controllers.
+ * Without them, it may do everything in its own groups, read namespaces and the kinds of its controllers, and get,
+ * create and patch objects of the kinds of its declared objects. In both cases it may do everything with Events, the
+ * Leases with its name, and the records of external effects of its controllers, except to list these records.
  */
 export class PluginPermissions implements PluginPermits {
   readonly #parts: PluginPermissionsParts;
@@ -118,7 +118,10 @@ function isEvent({ group, resource }: ResourceAttributes): boolean {
   return resource === 'events' && (group === '' || group === 'events.k8s.io');
 }
 
-/** True when a rule allows a request, as in RBAC: each list of the rule must contain the request's value, or `*`. */
+/**
+ * True when a rule allows a request, as in RBAC: each list of the rule must contain the request's value, or `*`. In
+ * `resourceNames`, `*` has no special meaning.
+ */
 function covers(rule: PermissionRule, attributes: ResourceAttributes): boolean {
   const { verb, group, resource, subresource, name } = attributes;
   const { verbs, apiGroups = [], resources = [], resourceNames } = rule;

@@ -17,7 +17,10 @@ export interface AwaitServedParts {
   readonly logger: Logger;
   /** When it aborts, {@link awaitServed} rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Called with the kinds that are being indexed: at once, with each log line, and at the end with an empty list. */
+  /**
+   * Called with the kinds that are being indexed: at once if there are any, then with each log line, and at the end
+   * with an empty list.
+   */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { checkRequires, parseManifest } from './manifest.ts';
 
 describe('plugin.yaml', () => {
-  it('needs a name and a version, and has defaults for the other keys', () => {
+  it('needs a name and a version, and has defaults for requires, revision, main and dependencies', () => {
     expect(parseManifest('name: people\nversion: 1.2.3\n')).to.deep.equal({
       name: 'people',
       version: '1.2.3',

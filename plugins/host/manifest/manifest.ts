@@ -41,8 +41,8 @@ export interface PluginManifest {
    */
   readonly settings?: object;
   /**
-   * The permissions of the plugin's client. Default: everything in the plugin's own groups, reading namespaces and the
-   * kinds that its controllers read, and applying its declared objects.
+   * The permissions of the plugin's client. Default: everything in the plugin's own groups; reading namespaces and the
+   * kinds that its controllers read; getting, creating and patching objects of the kinds of its declared objects.
    */
   readonly permissions?: readonly PermissionRule[];
   /** The roles that the plugin offers to users. */
@@ -95,7 +95,7 @@ const required: readonly string[] = ['name', 'version'];
 
 /**
  * Reads a manifest. `file` is its name in messages. Throws Error with every mistake at once, each with its line:
- * `plugin.yaml:3: version: must be a version such as 1.0.0`. Only a missing key has no line.
+ * `plugin.yaml:3: version: must be a version such as 1.0.0`. Only a missing `name` or `version` has no line.
  */
 export function parseManifest(yaml: string, file = 'plugin.yaml'): PluginManifest {
   const { value, lineOf } = readDocument(yaml, file);
@@ -173,7 +173,7 @@ function checkGroup(group: string): string | undefined {
   return group.includes('.') ? checkDnsSubdomain(group)[0] : 'must be a domain with at least one dot';
 }
 
-/** Checks the text of the path only. The file and its links are checked when the folder is opened. */
+/** Checks the text of the path only. The file and its links are checked when the plugin is installed or loaded. */
 function checkMain(main: string): string | undefined {
   const isInside = !posix.isAbsolute(main) && !posix.normalize(main).startsWith('..') && !/[\\\0]/.test(main);
   return isInside ? undefined : "must be a file inside the plugin's folder";

@@ -19,8 +19,9 @@ const maxWaiting = 8;
 const retryDelays = { baseMs: 500, maxMs: 30_000 };
 
 /**
- * Writes the reports of one plugin into its object, one at a time and in order. The next report replaces a waiting
- * report of the same phase. Retries a failed write with growing delays; no other work waits for the retries.
+ * Writes the reports of one plugin into its object, one at a time and in order. A new report replaces the newest
+ * waiting report if both have the same phase. Retries a failed write with growing delays; no other work waits for the
+ * retries.
  */
 export class PluginObjectWriter {
   readonly #parts: PluginObjectWriterParts;

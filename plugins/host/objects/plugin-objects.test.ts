@@ -320,7 +320,7 @@ describe('Plugin objects', () => {
     );
   });
 
-  it('are restored by the host when a client changes fields other than spec.enabled, labels and annotations', async () => {
+  it('are restored by the host when a client changes spec.version, spec.displayName or status, but keep new labels', async () => {
     add('a');
     await started();
     const patch = { metadata: { labels: { mine: 'yes' } }, spec: { version: '9.9.9', displayName: 'Mine' } };

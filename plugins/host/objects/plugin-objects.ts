@@ -26,10 +26,10 @@ export interface PluginObjectsParts {
   readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
   /**
    * Called when an object was deleted. Returns true when its plugin was removed as well; otherwise the object is
-   * created again.
+   * created again, if the host has the plugin.
    */
   readonly onDeleted: (name: string) => Promise<boolean>;
-  /** Called when an object was deleted, and no server of the same database has created it again. */
+  /** Called when an object was deleted, and no other server of the same database has created it again. */
   readonly onAbandoned: (name: string) => Promise<void>;
 }
 

@@ -45,8 +45,8 @@ export async function importPluginModule(folder: string, file: string): Promise<
 }
 
 /**
- * The number of stack frames that an error keeps while a plugin is loaded. The check of a model runs many calls below
- * the plugin's line that declares the model, and the stack of its error must reach that line.
+ * The number of stack frames that an error keeps while a plugin is being loaded. The check of a model runs many calls
+ * below the plugin's line that declares the model, and the stack of its error must reach that line.
  */
 const loadingFrames = 60;
 let loads = 0;

@@ -64,8 +64,8 @@ export interface PluginExtensions {
    * once this plugin is Started; if the other plugin is an optional dependency, once both are Started. Returns a
    * function that removes the value.
    * @throws Error that names plugin and point, when this plugin does not depend on the other plugin, when the other
-   * plugin does not declare the point, when the value breaks the schema of the point, and after this plugin has
-   * stopped.
+   * plugin does not declare the point, and when the value breaks the schema of the point.
+   * @throws Error after this plugin has stopped.
    */
   contribute<T>(point: ExtensionPoint<T>, value: NoInfer<T>): () => void;
 }

@@ -84,7 +84,8 @@ const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 /**
  * Takes each value from the flags, or else from the environment, or else from the file, or else from the defaults.
  * Lists in the environment are separated by commas. Relative paths in the file start at the folder of the file, except
- * those of the database and of TLS. These, and all relative paths elsewhere, start at the working directory.
+ * those of `database`, `tls-cert`, `tls-key` and `tls-dir`. These, and all relative paths elsewhere, start at the
+ * working directory.
  * @throws ConfigError with all problems at once.
  */
 export function readConfig(sources: ConfigSources): ServeConfig {

@@ -37,7 +37,7 @@ const groupVersion = `${publicGroup('plugins.internal')}/v1`;
  */
 const maxUploadBytes = 64 * 1024 * 1024;
 
-/** The time limit of an installation: enough for an upload over a slow connection, and for npm. */
+/** The time limit of an installation or a removal: enough for an upload over a slow connection, and for npm. */
 const deadlineMs = 300_000;
 
 /** The time limit for the stop of a plugin, and the interval between checks of its phase. */
@@ -112,7 +112,7 @@ class PluginArchives {
     const problem = this.#problem();
     if (problem !== undefined || pluginsDir === undefined) throw new ApiError('Forbidden', problem ?? '');
     if (this.#isBusy)
-      throw new ApiError('TooManyRequests', 'another plugin is being installed: try again later', {
+      throw new ApiError('TooManyRequests', 'another plugin is being installed or removed: try again later', {
         retryAfterSeconds: 5,
       });
     this.#isBusy = true;

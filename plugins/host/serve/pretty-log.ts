@@ -43,8 +43,8 @@ interface PrettyLogParts {
 
 /**
  * Turns JSON lines of the log into readable lines. Before {@link ready} prints the banner, shows no lines of the level
- * info, unless `verbose` is true. When the same error repeats, shows only its attempts 1, 2, 4, 8, … and the stack only
- * for the first of them. The stack has only the frames of plugins.
+ * info, unless `verbose` is true. When the same error of an object repeats, shows its first line with the stack, and
+ * later only the lines of the attempts 2, 4, 8, … without the stack. The stack has only the frames of plugins.
  */
 export class PrettyLog {
   readonly #parts: PrettyLogParts;

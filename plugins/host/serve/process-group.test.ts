@@ -50,7 +50,7 @@ describe('a group of processes', () => {
     expect(numbers()).to.deep.equal([1, 2, 3]);
   });
 
-  it('ends with the exit code of the first process when this process cannot start', async () => {
+  it('ends with the exit code of its first process when the first process cannot start', async () => {
     begin(3);
     forks[0]?.onExit(2, null);
     await clock.advance(60_000);

@@ -104,7 +104,7 @@ export class ProcessGroup {
   }
 
   #onListening(from: number): void {
-    // A process that was still loading its code when the group began to stop has not received the message.
+    // A process that was still loading its code when the group began to stop may have missed the message.
     if (this.#isStopping) this.#members.get(from)?.process.send({ type: 'stop' });
     if (this.#hasListened || this.#isStopping) return;
     this.#hasListened = true;

@@ -49,9 +49,10 @@ export interface RunServeOptions extends ConfigSources {
 }
 
 /**
- * Serves requests until a signal, and resolves with the exit code: 1 when the server could not start, when an exception
- * was not caught, when a newer version has upgraded the database, or when a plugin failed and `--strict` is set; 2 when
- * an option has an invalid value; otherwise 0.
+ * Serves requests until a signal, and resolves with the exit code: 1 when the server could not start, when an uncaught
+ * exception may have interrupted the host, when a newer version has upgraded the database, when workers cannot use the
+ * database any more, or when a plugin of `--plugin` failed and `--strict` is set; 2 when an option has an invalid
+ * value; otherwise 0.
  */
 export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
   // With source maps, an error in a plugin names the line of the source file, not of the compiled file.

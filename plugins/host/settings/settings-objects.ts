@@ -19,7 +19,7 @@ export interface SettingsObjectsParts {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when the settings of a plugin differ from those that it read last. Must not throw. */
+  /** Called when the object with the settings of a plugin has changed since the last read. Must not throw. */
   readonly onChange: (name: string) => void;
 }
 

@@ -18,8 +18,8 @@ export interface PlanOptions {
   /** The plugins to run: folders of compiled plugins, or plugins as values. */
   readonly plugins: readonly (Plugin | string)[];
   /**
-   * The path of an export. The plan starts with the objects in it. Encrypted objects are left out, unless
-   * `encryptionConfig` has their keys.
+   * The path of an export. The plan starts with the objects in the export. Without `encryptionConfig`, encrypted
+   * objects are left out.
    */
   readonly from: string;
   /** The path of an encryption configuration with the keys to decrypt objects. Default: none. */
@@ -80,9 +80,9 @@ const optionNames = ['plugins', 'from', 'encryptionConfig', 'fetch', 'horizonMs'
 const stopsMs = [1000, 10_000, 60_000, 300_000] as const;
 
 /**
- * Runs plugins against a copy of a state until they have no work, and returns the changes that they would make. The
- * copy is in a server with a temporary folder and a simulated clock. Nothing is written elsewhere, and connections are
- * refused. Rejects with the errors of {@link startTestServer} and of an import, and with TypeError for an unknown
+ * Runs plugins against a copy of a state for ten minutes (`horizonMs`) of a simulated clock, and returns the changes
+ * that they would make. The copy is in a server with a temporary folder. Nothing is written elsewhere, and connections
+ * are refused. Rejects with the errors of {@link startTestServer} and of an import, and with TypeError for an unknown
  * option.
  */
 export async function planChanges(options: PlanOptions): Promise<ChangePlan> {

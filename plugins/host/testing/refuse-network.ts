@@ -26,9 +26,9 @@ const guards = new AsyncLocalStorage<Guard>();
 let isInstalled = false;
 
 /**
- * Runs the work without a network: each connection that it opens, and each request that it sends with `fetch`, fails
- * with an error that names it. If `fetch` is given, requests go to that function instead. Does not affect other code of
- * the process, or programs that the work starts.
+ * Runs the work without a network: each connection that the work opens, and each request that it sends with `fetch`,
+ * fails with an error that names the address or the URL. If `fetch` is given, requests go to that function instead.
+ * Does not affect other code of the process, or programs that the work starts.
  */
 export async function withoutNetwork<T>(
   options: NetworkOptions,

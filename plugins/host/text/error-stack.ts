@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { hostFolders } from './host-folders.ts';
 
-/** The number of stack frames that V8 keeps of an error. While a plugin is loaded, the number is larger. */
+/** The number of stack frames that V8 keeps of an error. While a plugin is being loaded, the number is larger. */
 export const usualFrames: number = Error.stackTraceLimit;
 
 /** True when a function in a plugin's file is on the stack. `folder` is the real path of the plugin's folder. */

@@ -10,7 +10,7 @@ export interface SharedName {
 /**
  * Parses the name `<plugin>/<name>` of an extension point or an event. The first part keeps the names of different
  * plugins apart.
- * @throws TypeError that names the wrong part and the rule that it breaks.
+ * @throws TypeError with the whole name and the rule that it breaks.
  */
 export function parseSharedName(what: string, name: unknown): SharedName {
   const [plugin = '', rest = '', ...more] = typeof name === 'string' ? name.split('/') : [];

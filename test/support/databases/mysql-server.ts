@@ -5,7 +5,9 @@ import type { Connection, RowDataPacket } from 'mysql2/promise';
 
 const serverUrl = process.env['HOMEOSTAT_TEST_MYSQL'] ?? 'mysql://root@127.0.0.1:3306';
 
-/** A new database for a test on the MySQL or MariaDB server that `HOMEOSTAT_TEST_MYSQL` names. */
+/**
+ * A new database for a test on the MySQL or MariaDB server that `HOMEOSTAT_TEST_MYSQL` names. Default: 127.0.0.1:3306.
+ */
 export class MysqlTestDatabase {
   readonly url: string;
   readonly #admin: Connection;

@@ -10,9 +10,9 @@ import { findInstallation } from './postgres-installation.ts';
 const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /**
- * A primary and a synchronous standby, with their own ports and folder. The standby has every write before it is
- * acknowledged. A killed process leaves its data in the kernel's cache, so the tests cover transactions but not a power
- * failure. So `fsync` may be off, which makes recovery ten times faster.
+ * A primary and a synchronous standby, each with its own port, in one folder. The primary acknowledges a write only
+ * when the standby has it. The tests kill processes, but cannot simulate a power failure, because the kernel keeps what
+ * a killed process has written. So `fsync` may be off, which makes recovery ten times faster.
  */
 export class PostgresCluster {
   readonly primary: ClusterServer;

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The folder in which Debian has a folder for each version. */
+/** The folder in which Debian has a folder for each version of PostgreSQL. */
 const debianFolder = '/usr/lib/postgresql';
 
 /**
@@ -41,7 +41,7 @@ export async function findInstallation(): Promise<Installation | undefined> {
   return undefined;
 }
 
-/** Finds the user that runs the servers when the tests run as root. */
+/** Finds the user that runs the servers; undefined unless the tests run as root, `missing` without this user. */
 async function otherUser(): Promise<Installation['user'] | 'missing'> {
   if (userInfo().uid !== 0) return undefined;
   const ids = ['-u', '-g'].map(async (option) => Number((await run('id', [option, ownUser])).stdout));

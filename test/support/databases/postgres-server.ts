@@ -4,7 +4,7 @@ import { Client } from 'pg';
 
 const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
-/** A new database for a test on the PostgreSQL server that `HOMEOSTAT_TEST_POSTGRES` names. */
+/** A new database for a test on the PostgreSQL server that `HOMEOSTAT_TEST_POSTGRES` names. Default: 127.0.0.1:5432. */
 export class TestDatabase {
   readonly url: string;
   readonly #admin: Client;
@@ -39,7 +39,10 @@ export class TestDatabase {
     return new TestDatabase(admin, name);
   }
 
-  /** Ends all sessions of the database, or only those with the given client ports, as its server does when it stops. */
+  /**
+   * Ends all sessions of the database, or only those with the given client ports, as a PostgreSQL server does when it
+   * stops.
+   */
   async endSessions(clientPorts?: readonly number[]): Promise<void> {
     await this.#admin.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity

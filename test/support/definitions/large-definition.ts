@@ -12,8 +12,8 @@ const fieldsPerObject = 12;
 
 /**
  * Returns the schema of an object with about `nodes` nested schemas, like those of generated definitions: objects in
- * objects and in lists, with scalars between them. Each schema has a description, unless `descriptionLength` is 0.
- * `spec.f0` to `spec.f2` are objects, `f3` and `f4` lists of objects, and the other fields are scalars.
+ * objects and in lists, with scalars between them. Each nested schema has a description, unless `descriptionLength` is
+ * 0. `spec.f0` to `spec.f2` are objects, `f3` and `f4` lists of objects, and the other fields are scalars.
  */
 function largeSchema(nodes: number, descriptionLength = 60): object {
   const described = descriptionLength === 0 ? {} : { description: 'd'.repeat(descriptionLength) };

@@ -54,7 +54,7 @@ const describedBodies: Readonly<Record<string, string>> = {
   '<body over 3 MiB>': JSON.stringify({ padding: 'x'.repeat(3 * 1024 * 1024) }),
 };
 
-/** Matches a revision in the recording. */
+/** Matches a revision of at least two digits in the body of a request. */
 const unknownRevision = /"(?:resourceVersion":|path":"\/metadata\/resourceVersion","value":)"(\d{2,})"/;
 const uidText = /"uid":"[^"]+"/;
 

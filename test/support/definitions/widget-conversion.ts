@@ -13,7 +13,7 @@ export interface ConvertedWidget {
   readonly spec: { readonly name?: string; readonly first?: string; readonly last?: string };
 }
 
-/** Converts Widgets: `spec.name` in v1beta1 is `spec.first` and `spec.last` in v1. */
+/** Converts a Widget: `spec.name` in v1beta1 is `spec.first` and `spec.last` in v1. */
 export function convertWidget(apiVersion: string, object: ConvertedWidget): object {
   const { name = '', first = '', last = '' } = object.spec;
   const [before = '', after = ''] = name.split(' ');
@@ -51,12 +51,12 @@ export function convertedDefinition({ storage, clientConfig }: ConvertingParts):
   return widgetDefinition({ versions, conversion }) as { readonly spec: object };
 }
 
-/** A Widget of v1. */
+/** Returns a Widget of v1. */
 export function newV1Widget(name: string, first: string, last: string): object {
   return { ...newWidget(name), spec: { first, last } };
 }
 
-/** A Widget of v1beta1. */
+/** Returns a Widget of v1beta1. */
 export function newBetaWidget(name: string, full: string): object {
   return { ...newWidget(name), apiVersion: 'shop.example.com/v1beta1', spec: { name: full } };
 }

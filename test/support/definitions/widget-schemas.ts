@@ -12,8 +12,8 @@ export function withProperties(count: number, make: (at: number) => Schema): Sch
 }
 
 /**
- * Returns the schema of an object with defaults at the given number of levels. The default at each level adds two
- * objects of the level below.
+ * Returns the schema of an object with defaults at the given number of levels. The default at each level, except the
+ * lowest, adds two objects of the level below.
  */
 export function unfoldingDefaults(levels: number): Schema {
   let schema: Schema = { type: 'object', properties: {} };

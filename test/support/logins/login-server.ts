@@ -57,7 +57,10 @@ export class LoginServer {
     return { token: 'correct-horse-battery-staple', authenticationConfig: this.file, clock: this.clock, logger };
   }
 
-  /** Writes the configuration with an entry for each issuer. */
+  /**
+   * Writes the configuration. The first entry is for the first issuer, and so on; issuers without an entry are left
+   * out.
+   */
   async configure(...entries: readonly LoginEntry[]): Promise<void> {
     const texts = entries.map((entry, index) => entryOf(this.issuers[index]?.url ?? '', this.issuer.ca, entry));
     await writeFile(this.file, authenticationConfiguration(...texts), { mode: 0o600 });

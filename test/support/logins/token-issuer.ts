@@ -87,12 +87,12 @@ export class TokenIssuer {
     return String(await this.#order({ do: 'sign', claims, header }));
   }
 
-  /** Publishes only the keys with the indexes from `from` to before `to`. */
+  /** Keeps only the keys with the indexes from `from` up to, but without, `to`. The others are no longer published. */
   async keepKeys(from: number, to?: number): Promise<void> {
     await this.#order({ do: 'keep keys', from, to });
   }
 
-  /** Adds entries to the published set of keys. */
+  /** Publishes further entries with the keys, in place of the entries of an earlier call. */
   async publish(more: readonly unknown[]): Promise<void> {
     await this.#order({ do: 'publish', more });
   }

@@ -25,7 +25,7 @@ export const createDoors = () =>
 
 type DoorSystem = ReturnType<typeof createDoors>;
 
-/** A controller that opens the doors for the name of a person, so that a repeated call changes nothing. */
+/** A controller that calls `open` with the name of the person, so that a repeated call changes nothing. */
 export const opensByName = (doors: DoorSystem): ControllerDefinition =>
   controller(Person, {
     owns: [Badge],

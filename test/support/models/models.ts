@@ -10,8 +10,8 @@ import {
 import type { IndexSpecs, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
 /**
- * The example in section 2.7 of the specification, with a default and a slug. It is cluster-scoped, and does not
- * declare the status subresource.
+ * The example in section 2.7 of the specification, with two more fields: slug, and nick, which has a default. The kind
+ * is cluster-scoped, and does not declare the status subresource.
  */
 @GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
 export class Person extends AbstractExtension {

@@ -33,7 +33,8 @@ export const wholeOrAgain = controller(Person, {
 });
 
 /**
- * A controller with a mistake: it deletes a badge because its owner is away according to the cache, which may be stale.
+ * A controller with a mistake: it deletes a badge because the person is away according to the cache, which may be
+ * stale.
  */
 export const trustsItsCache = controller(Person, {
   async reconcile({ object, client }) {

@@ -42,7 +42,7 @@ export class ReplayedEvents implements InformerHandler<ApiObject> {
   /** Checks that the states of an object come in the order of their revisions, each once. */
   #advance(key: string, { metadata }: ApiObject): void {
     const revision = Number(metadata.resourceVersion);
-    if (revision <= (this.#newest.get(key) ?? 0)) this.#contradict(`${key} arrives at ${revision} after a later one`);
+    if (revision <= (this.#newest.get(key) ?? 0)) this.#contradict(`${key} arrives at ${revision} again or too late`);
     this.#newest.set(key, revision);
   }
 

@@ -91,7 +91,10 @@ export class TcpProxy {
     this.#bytesLeft = bytes;
   }
 
-  /** Cuts all connections, and responds to each new connection with the given text, until {@link up}. */
+  /**
+   * Cuts all connections. Until {@link up}, sends the given text on each new connection when data arrives, and ends the
+   * connection.
+   */
   answer(text: string): void {
     this.#answer = text;
     this.#cutAll();

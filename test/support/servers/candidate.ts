@@ -85,7 +85,7 @@ export class Candidate {
     return !this.isLeader && this.#manager.isIdle();
   }
 
-  /** Makes the candidate wait before each later write, until {@link letGo}. */
+  /** Makes the controller wait before it writes a later greeting, until {@link letGo}. */
   hold(): void {
     this.#held = new Promise((resolve) => (this.#letGo = resolve));
   }

@@ -1,6 +1,6 @@
 import { chmod, writeFile } from 'node:fs/promises';
 
-/** Returns the secret of a test's key: 32 bytes that are derived from its name. */
+/** Returns the secret of a test's key: 32 bytes that are derived from the name of the key, in base64. */
 export function secretOf(name: string): string {
   return Buffer.alloc(32, name).toString('base64');
 }

@@ -17,7 +17,10 @@ export class KillableServer {
     return KillableServer.run(new URL('./restart-server.js', import.meta.url), file);
   }
 
-  /** Starts a program, and resolves when its server is ready. Rejects with its output when it ends before. */
+  /**
+   * Starts a program, and resolves when its server is ready. Rejects with the program's error output when the program
+   * ends before.
+   */
   static async run(program: URL, ...args: readonly string[]): Promise<KillableServer> {
     // The child process gets the same V8 options as this process.
     const child = spawn(process.execPath, [...process.execArgv, program.pathname, ...args]);

@@ -75,7 +75,7 @@ export class OwnerScenario {
     await this.settle();
   }
 
-  /** Ends the watch, so that later scenarios on the server do not send their changes to it. */
+  /** Ends the watch, so that the server does not send it the changes of later scenarios. */
   close(): void {
     this.#events.close();
   }

@@ -76,7 +76,7 @@ export class TestServer {
     return new TestServer([first, ...others], Number(metadata.resourceVersion), database);
   }
 
-  /** Closes everything that the tests left open, and then the server. */
+  /** Closes the watches that the tests left open, and stops the server. */
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.close();
     await Promise.all(this.#workers.map(async (worker) => worker.stop()));
@@ -93,8 +93,8 @@ export class TestServer {
 
   /**
    * Sends a request with an unchanged path, on an idle connection of an earlier request, or on a new one. A request
-   * with a method that HTTP does not have gets a new connection, because the server responds to malformed HTTP only in
-   * the first request of a connection.
+   * with a method that HTTP does not have gets a new connection, because the server closes a connection after malformed
+   * HTTP.
    */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const body = bytesOf(options.body);

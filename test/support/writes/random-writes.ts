@@ -13,7 +13,7 @@ export async function writeAtRandom(client: Client, random: () => number, count:
   await Promise.all(Array.from({ length: writers }, write));
 }
 
-/** Ignores the refusal of a write whose object another writer has changed or deleted. */
+/** Makes a random write. Ignores a refusal, because another writer may have created, changed or deleted the object. */
 async function writeAny(client: Client, random: () => number): Promise<void> {
   const name = `m-${Math.floor(random() * 12)}`;
   const metadata = { name, labels: { colour: pick(random, ['red', 'blue']) } };

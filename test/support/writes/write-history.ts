@@ -30,7 +30,7 @@ export function lastWrites(history: readonly Acknowledged[]): ReadonlyMap<string
   return new Map(history.map((write) => [write.name, write]));
 }
 
-/** Returns the objects that exist after the given events, by name. */
+/** Returns the revisions of the objects that exist after the given events, by name. */
 export function replay(events: readonly Seen[]): ReadonlyMap<string, number> {
   const present = new Map<string, number>();
   for (const { type, name, resourceVersion } of events) {

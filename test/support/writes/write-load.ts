@@ -16,7 +16,7 @@ export interface WriteAttempt {
   readonly body: string;
   /** The revision of the stored object; undefined for a deletion. */
   readonly revision: number | undefined;
-  /** The largest revision that any client had received when this write was sent. */
+  /** The largest revision that any writer had received when this write was sent. */
   readonly sentAfter: number;
 }
 

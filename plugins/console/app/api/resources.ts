@@ -76,8 +76,8 @@ export const keyOf = ({ group, plural }: Pick<Resource, 'group' | 'plural'>): st
   group === '' ? plural : `${plural}.${group}`;
 
 /**
- * True for groups that every server has. The console lists their kinds last, since people look for their own kinds
- * first.
+ * True for the core group, the groups of Kubernetes, and those of the default service domain. The console lists their
+ * kinds last, since people look for their own kinds first.
  */
 export function isBuiltIn({ group }: Pick<Resource, 'group'>): boolean {
   return group === '' || group.endsWith('.k8s.io') || group.endsWith('.homeostat.internal');

@@ -17,7 +17,7 @@ export interface Request {
   readonly name?: string;
 }
 
-/** Returns the rules in the status of a SelfSubjectRulesReview. */
+/** Returns the rules for resources in the status of a SelfSubjectRulesReview. */
 export function rulesOf(review: unknown): readonly Rule[] {
   const status: Json | undefined = isObject(review) ? review.status : undefined;
   const rules = isObject(status) && isArray(status.resourceRules) ? status.resourceRules.filter(isObject) : [];

@@ -38,8 +38,8 @@ const units: readonly (readonly [seconds: number, name: string])[] = [
 ];
 
 /**
- * Returns an age as a whole number of its largest unit, such as `3m`, `2h` or `5d`; `now` for less than a second. The
- * age of a time in the future starts with "in".
+ * Returns an age as a whole number of its largest unit, such as `3m`, `2h` or `5d`; `now` for less than half a second.
+ * The age of a time in the future starts with "in".
  */
 export function formatAge(timeMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - timeMs) / 1000);

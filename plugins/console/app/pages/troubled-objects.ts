@@ -22,7 +22,7 @@ export interface Troubled {
   /** When the problem began; empty while that is not known. */
   readonly since: string;
   readonly reason: string;
-  /** The failing controller, and the link to its runs of the object. */
+  /** The controller that has the problem, and the link to the runs of the object. */
   readonly cause?: { readonly controller: string; readonly href: string };
 }
 

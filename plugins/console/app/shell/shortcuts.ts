@@ -37,7 +37,7 @@ const places: Readonly<Record<string, string>> = {
   a: '#/access',
 };
 
-/** True for elements in which pressed keys enter text. */
+/** True for elements that handle pressed keys themselves: input fields, selects and the editor. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   // The editor is in a shadow root: the target of its events is the root's host.

@@ -22,7 +22,7 @@ export interface ControllerKey {
   readonly lastError: string;
 }
 
-/** A controller and its last report. */
+/** A controller, or one of its shards, with the last report. */
 export interface ControllerInfo {
   readonly name: string;
   /** `<plugin>/<controller>`, as runs name it. */

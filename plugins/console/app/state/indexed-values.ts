@@ -12,8 +12,8 @@ const readAtEachEnd = 100;
 const maxLength = 80;
 
 /**
- * Returns some values of an indexed field, in order: those of the first and of the last objects when sorted by this
- * field.
+ * Returns some values of an indexed field: those of the first and of the last objects of the kind, sorted by this
+ * field. The values are sorted as texts, without duplicates and without long ones.
  */
 export async function someValuesOf(resource: Resource, field: string): Promise<readonly string[]> {
   const ends = await Promise.all(

@@ -54,7 +54,7 @@ export interface Contribution {
   readonly kind: string;
   /** The field of a column. */
   readonly path: string;
-  /** The verb that an action needs. */
+  /** The verb that a user needs for the object to see the button of an action. */
   readonly verb: string;
 }
 

@@ -4,7 +4,7 @@ import { apiVersionOf, pathOf } from '../api/resources.ts';
 import type { Resource } from '../api/resources.ts';
 import { api } from './session.ts';
 
-/** The OpenAPI documents by their path; each is read once. */
+/** The OpenAPI documents by their path. Each is read once, and again after {@link forgetSchemas}. */
 const documents = new Map<string, Promise<JsonObject>>();
 
 function documentOf(resource: Resource): Promise<JsonObject> {

@@ -17,8 +17,8 @@ export const sessionNumber = signal(0);
 /** The user's name; empty until it is known. */
 export const userName = signal('');
 /**
- * The user's permissions in the namespace of the page; undefined until they are known. Until then, the page offers all
- * actions.
+ * The user's permissions in the namespace of the page, or in `default` if the page has none; undefined until they are
+ * known. Until then, the page offers all actions.
  */
 const rules = signal<readonly Rule[] | undefined>(undefined);
 /** The paths that the user may get; none until they are known. */
@@ -100,7 +100,7 @@ export function mayGet(path: string): boolean {
   return coversPath(readablePaths.value, path);
 }
 
-/** The permission that the search of the audit log needs. */
+/** The resource that a user must be allowed to list in order to search the audit log. */
 export const auditEntries = { group: 'audit.internal', plural: 'entries' } as const;
 
 /**

@@ -58,8 +58,8 @@ export function keysTable(controllers: readonly ControllerObject[], nowMs: numbe
 }
 
 /**
- * Returns the screen of `top`: the controllers, failing and busy ones first, and the failing keys. The screen fits a
- * terminal of this size; for a file, the number of rows is infinite.
+ * Returns the screen of `top`: the controllers, those with problems and busy ones first, and the failing and parked
+ * keys. The screen fits a terminal of this size; for a file, the number of rows is infinite.
  */
 export function topScreen(
   controllers: readonly ControllerObject[],

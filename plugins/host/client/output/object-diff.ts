@@ -22,7 +22,10 @@ function yamlOf(object: ServerObject | undefined): string {
   return dump(withSortedKeys({ ...rest, metadata: kept }));
 }
 
-/** Colours a unified diff for a terminal: green for lines that are added, red for lines that are removed. */
+/**
+ * Replaces the control characters of a unified diff. For a terminal, it also colours lines: added ones green, removed
+ * ones red, and the heads of hunks cyan.
+ */
 export function coloured(diff: string, isTerminal: boolean): string {
   const lines = diff.split('\n').map(printable);
   return isTerminal ? lines.map(colouredLine).join('\n') : lines.join('\n');

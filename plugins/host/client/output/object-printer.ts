@@ -88,7 +88,7 @@ class YamlListPrinter implements ObjectPrinter {
   }
 }
 
-/** Applies the template to the object, or to a List of all objects. */
+/** Applies the template to each object; with `isList`, to one List of all objects. */
 class TemplatePrinter implements ObjectPrinter {
   readonly #fill: (value: JSONValue) => string;
   readonly #isList: boolean;

@@ -5,7 +5,10 @@ export function ageOf(time: string | undefined, nowMs: number): string {
   return time === undefined ? '' : formatAge(Math.max(0, nowMs - Date.parse(time)));
 }
 
-/** Returns how far in the future a time is, such as `in 5s`; `now` for a time in the past; '' if it is undefined. */
+/**
+ * Returns how far in the future a time is, such as `in 5s`; `now` for a time that is past, or less than a second ahead;
+ * '' if the time is undefined.
+ */
 export function untilTime(time: string | undefined, nowMs: number): string {
   if (time === undefined) return '';
   const waitMs = Date.parse(time) - nowMs;

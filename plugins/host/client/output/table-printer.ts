@@ -2,7 +2,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { print, printable } from './print.ts';
 
-/** The media type of tables. Each row also has the metadata of its object. */
+/** The Accept header for a Table, whose rows have the metadata of their objects, or else for plain JSON. */
 export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 
 export interface TableFlags {

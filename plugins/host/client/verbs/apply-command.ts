@@ -61,7 +61,7 @@ function eachObject(objects: readonly FileObject[], work: (object: FileObject) =
   return eachItem(objects, work, ({ origin }) => origin);
 }
 
-/** Prints the differences. Resolves with true if there is one; with undefined if one of several objects is refused. */
+/** Prints the differences. Resolves with true if there are any; with undefined if one of several objects is refused. */
 async function showDiffs(command: ClientCommand, objects: readonly FileObject[]): Promise<boolean | undefined> {
   let isChanged = false;
   const dryRun = { ...command, flags: { ...command.flags, 'dry-run': 'server' } };

@@ -5,7 +5,7 @@ import { getObjects } from './get-command.ts';
 import { readTarget } from '../object-arguments.ts';
 import { serverObject } from '../server-object.ts';
 
-/** `homeostat events`: like `get events`; with `--for TYPE/NAME`, prints the events of one object. */
+/** `homeostat events`: prints events, the oldest first by default; with `--for TYPE/NAME`, only those of one object. */
 export async function listEvents(command: ClientCommand): Promise<number> {
   const { flags, args } = command;
   if (args.length > 0) throw new CommandError('events takes no arguments: name an object by --for TYPE/NAME', 2);

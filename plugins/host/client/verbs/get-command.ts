@@ -133,7 +133,10 @@ function listQuery(command: ClientCommand): Query {
   return { ...selectorsOf(command), sort: textFlag(command.flags, 'sort') };
 }
 
-/** Resolves with the result of `read`; when the object does not exist, prints that, and resolves with undefined. */
+/**
+ * Resolves with the result of `read`, or with undefined when the object does not exist. Then prints the error, unless
+ * `--ignore-not-found` is given.
+ */
 async function found<T>({ flags }: ClientCommand, read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

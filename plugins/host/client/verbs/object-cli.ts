@@ -228,8 +228,8 @@ const commands: readonly ObjectCommand[] = [
 ];
 
 /**
- * Adds the commands for objects, with the names and options of kubectl. `done` is called with the exit code of the
- * command that ran.
+ * Adds the commands for objects and controllers. Commands that kubectl also has have the names and options of kubectl.
+ * `done` is called with the exit code of the command that ran.
  */
 export function addObjectCommands(
   program: Command,
@@ -259,7 +259,7 @@ export function addObjectCommands(
   }
 }
 
-/** Returns the values of the options, by their long names. */
+/** Returns the values of the options, by their long names without `--` and `no-`. */
 function flagsOf(command: Command): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     command.options.map((option): [string, unknown] => [

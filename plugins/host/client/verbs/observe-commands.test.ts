@@ -121,7 +121,7 @@ describe('Commands about controllers', () => {
     expect(stderr).to.match(/^error: --result: must be one of success, .*, not "nonsense"\n$/);
   });
 
-  it('`runs` and `queue` name the existing controllers when they refuse an unknown controller', async () => {
+  it('`runs` and `queue` refuse an unknown controller, and name a similar one, or else the existing controllers', async () => {
     expect((await run('runs', 'bok')).stderr).to.equal('error: there is no controller "bok"; did you mean "book"?\n');
     expect((await run('queue', 'persons')).stderr).to.equal(
       'error: there is no controller "persons"; the controllers are test/book\n',

@@ -20,5 +20,5 @@ export async function showQueues({ server, args, flags }: ClientCommand): Promis
   const keys = keysTable(shown, Date.now());
   await print(keys === '' ? '\nThe queue is empty.\n' : `\n${keys}`);
   const omittedKeys = shown.reduce((sum, { status }) => sum + (status?.omittedKeys ?? 0), 0);
-  if (omittedKeys > 0) note(`${omittedKeys} more keys wait.`);
+  if (omittedKeys > 0) note(`Further keys in the queue: ${omittedKeys}.`);
 }

@@ -51,7 +51,7 @@ export async function waitFor(command: ClientCommand, { target, timeoutMs, isGon
   await waitUntil(command, { target, goal, timeoutMs });
 }
 
-/** Waits until an object has a condition with the status True. */
+/** Waits until an object has a condition with the status True. @throws CommandError after 30 seconds */
 export async function waitForCondition(command: ClientCommand, target: ObjectTarget, type: string): Promise<void> {
   await waitUntil(command, { target, goal: conditionGoal(type), timeoutMs: defaultTimeoutMs });
 }
@@ -110,7 +110,7 @@ async function isReached(
   return false;
 }
 
-/** Returns the item of a list as an object, because an item may lack apiVersion and kind. */
+/** Returns an item of a list or a watch as an object: adds apiVersion and kind, which the item may lack. */
 function objectOf(item: JsonObject, { resource: { group, version, kind } }: ObjectTarget): ServerObject {
   const object = { apiVersion: group === '' ? version : `${group}/${version}`, kind, ...item };
   if (isServerObject(object)) return object;

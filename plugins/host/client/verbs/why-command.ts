@@ -44,7 +44,7 @@ async function lastRuns({ server }: ClientCommand, { object }: Explanation): Pro
   }
 }
 
-/** Returns the screen, with the most important sentence first. */
+/** Returns the screen: the object, then the most important sentence about it, then the details. */
 export function explanationText(explanation: Explanation, runs: readonly Run[], nowMs: number): string {
   const { object, state, summary, details, finalizers, conditions, controllers, generation } = explanation;
   const { observedGeneration } = explanation;

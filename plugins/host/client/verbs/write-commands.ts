@@ -71,7 +71,7 @@ async function readPatch(flags: ClientCommand['flags']): Promise<unknown> {
   throw new CommandError(`${file ?? '-p'}: the patch must be an object or a list, in JSON or YAML`, 2);
 }
 
-/** Returns the query of a write: the field manager and `dryRun`. @throws CommandError */
+/** Returns the query of a write: the field manager, strict validation of fields, and `dryRun`. @throws CommandError */
 export function writeQuery({ flags }: Pick<ClientCommand, 'flags'>): Query {
   return {
     fieldManager: textFlag(flags, 'field-manager') ?? defaultManager,
@@ -81,8 +81,8 @@ export function writeQuery({ flags }: Pick<ClientCommand, 'flags'>): Query {
 }
 
 /**
- * Returns the query for `--dry-run=server`, the only kind of dry run: a client alone cannot know what the server would
- * do.
+ * Returns the query of a dry run; without a dry run, an empty query. The server makes each dry run, because a client
+ * alone cannot know what the server would do.
  */
 export function dryRunQuery(flags: ClientCommand['flags']): Query {
   const mode = flags['dry-run'];

@@ -12,7 +12,7 @@ import type { BackupPlan } from './backup-plan.ts';
 import { commandProgress } from '../command-progress.ts';
 import { runCopy } from '../run-copy.ts';
 
-/** A failed backup is tried again after this time, or when the next backup is due, if that is earlier. */
+/** A failed backup is tried again after this time, or after the interval of `--every`, if that is shorter. */
 const retryMs = 60_000;
 
 /**

@@ -12,8 +12,8 @@ export function timedFile(to: string, nowMs: number): string {
 }
 
 /**
- * Removes all backups of `to` except the last `keep`, and the incomplete files that killed processes have left. Does
- * not touch other files.
+ * Removes all backups of `to` except the last `keep`. Also removes the incomplete files that killed processes have left
+ * before the last backup. Does not touch other files.
  */
 export async function removeOldBackups(to: string, keep: number): Promise<void> {
   const folder = dirname(to);

@@ -46,7 +46,7 @@ function ofValues(schema: JsonObject, { word, quote, isJson }: Typed): Completio
   return { word, options: values.map((value) => ({ label: shownAs(value), apply: textOf(value) })) };
 }
 
-/** True for a text that YAML would read as something else. */
+/** True for a text that YAML could read as something else. */
 const isAmbiguous = (value: Json): boolean =>
   typeof value === 'string' && (value === '' || /^(?:true|false|yes|no|on|off|null|~|[\d.+-].*)$/i.test(value));
 

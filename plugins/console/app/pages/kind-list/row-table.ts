@@ -256,8 +256,7 @@ export class RowTable {
   }
 
   /**
-   * Removes the marks whose time is over, and the rows that were marked as deleted. Returns true when something
-   * changed.
+   * Removes the marks whose time is over; a deleted row is removed with its mark. Returns true when something changed.
    */
   sweep(nowMs: number): boolean {
     let isChanged = false;

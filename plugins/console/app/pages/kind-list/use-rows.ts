@@ -37,7 +37,7 @@ export interface Rows {
   readonly isRelisted: boolean;
   /** The position of the first loaded row in the whole list. */
   readonly offset: number;
-  /** Loads the next chunk, if there is one and it is not being loaded already. */
+  /** Loads the next chunk, unless there is none, it is being loaded already, or the page has {@link mostRows} rows. */
   readonly more: () => void;
   /** Replaces the rows by the next part of the list. */
   readonly nextPart: () => void;
@@ -158,8 +158,8 @@ class Chunks {
   }
 
   /**
-   * Reads the next chunk, unless the chunk is being read already or the page has the maximum number of rows. @throws
-   * ApiFailure
+   * Reads the next chunk, if there is one. Does nothing while a chunk is being read, or when the page has
+   * {@link mostRows} rows. @throws ApiFailure
    */
   async more(): Promise<void> {
     if (this.token === '' || this.#isLoading || this.table.rows.length >= mostRows) return;

@@ -9,7 +9,7 @@ import { objectsOf } from '../../state/plugins.ts';
 import { api } from '../../state/session.ts';
 
 export interface LiveObject {
-  /** The last known state; undefined before the object is read, or when it does not exist. */
+  /** The last known state of the object; undefined until the object has been read once. */
   readonly object: ApiObject | undefined;
   readonly isGone: boolean;
   /** True for a user who may get the object, but not follow it. */
