@@ -15,7 +15,7 @@ import {
 import { GroupCommit } from './group-commit.ts';
 import type { Claim, Operation, Store } from './store.ts';
 
-/** Adds the tests of the log: it is complete and in order, and subscribers hear of its changes. */
+/** Adds the tests of the log: it is complete and in order, and subscribers receive hints of its changes. */
 export function describeChanges(store: () => Store): void {
   it('returns the whole history in order, with the previous bytes and, for a deletion, the last bytes', async () => {
     const [a = 0] = await written(store(), create('a', '1'));

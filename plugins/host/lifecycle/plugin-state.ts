@@ -22,7 +22,7 @@ export type PluginState =
   | { readonly phase: 'Stopped' }
   | { readonly phase: 'Failed'; readonly failure: PluginFailure; readonly reason: string };
 
-/** Why a plugin failed, in one word: the reason in the status of its object. */
+/** The reason of a failure of a plugin, in one word, as in the status of its object. */
 export type PluginFailure =
   /**
    * The folder or manifest cannot be read, the name is in use, the group is reserved, the schema of the settings is
