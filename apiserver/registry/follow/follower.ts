@@ -62,7 +62,7 @@ export class Follower {
   readonly #heartbeats: PeriodicTask;
   /** The latest revision that a hint reported, or that a caller waits for. It is lowered when the hint was wrong. */
   #heard = 0;
-  /** The highest revision in a hint since the database was last queried for its revision. */
+  /** The latest such revision since the database was last queried for its revision. */
   #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
