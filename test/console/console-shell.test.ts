@@ -69,6 +69,17 @@ describe('the console in a browser [slow]', function () {
     await page.getByRole('link', { name: 'delta', exact: true }).waitFor({ state: 'detached' });
   });
 
+  it('keeps the text that a user is typing into a filter while objects change', async () => {
+    await visit(page, `#/kinds/${ticketsPath}`);
+    await page.getByRole('link', { name: 'alpha', exact: true }).waitFor();
+    await page.getByLabel('Labels').fill('example.com/te');
+    await server.client.create(Ticket, { metadata: { name: 'epsilon' }, spec: { title: 'meanwhile' } });
+    await page.getByRole('link', { name: 'epsilon', exact: true }).waitFor();
+    expect(await page.getByLabel('Labels').inputValue()).to.equal('example.com/te');
+    await server.client.delete(Ticket, 'epsilon');
+    await page.getByLabel('Labels').fill('');
+  });
+
   it('keeps the filters of a list in the URL, and supports the back button', async () => {
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByLabel('Labels').fill('example.com/team=beta');

@@ -18,7 +18,6 @@ interface Props {
 export function Filters({ resource, view, columns }: Props) {
   const [fields, setFields] = useState<readonly string[]>([]);
   const [typed, setTyped] = useState(view.fields);
-  useEffect(() => setTyped(view.fields), [view.fields]);
   const suggestions = useSuggestions(resource, fields, typed);
   useEffect(() => {
     let isCurrent = true;
@@ -38,7 +37,6 @@ export function Filters({ resource, view, columns }: Props) {
         value={view.fields}
         hint="spec.name=Ada"
         suggestions={suggestions}
-        typed={typed}
         onTyped={setTyped}
       />
       <label class="filter">
@@ -96,13 +94,17 @@ interface FilterProps {
    */
   readonly isLive?: boolean;
   readonly suggestions?: readonly string[];
-  /** The text in the field, before it is applied. */
-  readonly typed?: string;
-  /** Called with the text after each key press. */
+  /** Called with the text in the field, whenever it changes. */
   readonly onTyped?: (text: string) => void;
 }
 
-function Filter({ name, label, value, hint, isLive = false, suggestions = [], typed, onTyped }: FilterProps) {
+const ignored = (): void => undefined;
+
+function Filter({ name, label, value, hint, isLive = false, suggestions = [], onTyped = ignored }: FilterProps) {
+  // The text that the user is typing. Without it, a change of an object in the list would reset the field.
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  useEffect(() => onTyped(typed), [typed]);
   const apply = (event: { readonly currentTarget: HTMLInputElement }): void => {
     if (event.currentTarget.value !== value) setQuery({ [name]: event.currentTarget.value.trim() });
   };
@@ -112,11 +114,11 @@ function Filter({ name, label, value, hint, isLive = false, suggestions = [], ty
       <span>{label}</span>
       <input
         type="search"
-        value={typed ?? value}
+        value={typed}
         placeholder={hint}
         list={suggestions.length === 0 ? undefined : list}
         onInput={(event) => {
-          onTyped?.(event.currentTarget.value);
+          setTyped(event.currentTarget.value);
           if (isLive) apply(event);
         }}
         onChange={apply}
