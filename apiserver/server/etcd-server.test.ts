@@ -13,7 +13,7 @@ import { describeQuota } from './quota-databases.fixture.ts';
 import { describeServer } from './server-restart.fixture.ts';
 import { describeSharedVault, describeVault } from './vault.fixture.ts';
 
-// All tests of a server on etcd are in one file, so that they share one cluster.
+// These tests are in one file, so that they share one cluster even if the run does not have one (`--no-config`).
 describe('etcd', () => {
   const etcd = EtcdTestCluster.useShared();
   const newDatabase = async (): Promise<() => Store> => {

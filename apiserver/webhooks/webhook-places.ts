@@ -63,7 +63,7 @@ export class WebhookPlaces {
     }
     const url = new URL(origin);
     url.pathname = path.startsWith('/') ? path : `/${path}`;
-    // The certificate of a webhook behind a service has the DNS name of the service, or the host of its address.
+    // The certificate of a webhook behind a service may have the DNS name of the service, or the host of the URL.
     return { url, serverName: `${name}.${namespace}.svc` };
   }
 

@@ -42,7 +42,7 @@ export interface ControllerParts {
   /** The maximum time for which a stop waits for runs under way. */
   readonly graceMs: number;
   readonly metrics: Metrics;
-  /** Starts the reporting of the controller, or of one of its shards. Absent when the controller is not reported. */
+  /** Starts the reporting of the controller, or of one of its shards. Absent when its state and runs are not stored. */
   readonly follow?: ((controller: ReportedController, shard?: ReportedShard) => ControllerReporter) | undefined;
   /**
    * The number of shards, which are opened and closed while the controller runs. Absent when this process reconciles

@@ -35,7 +35,7 @@ export interface ShardParts {
   >;
   readonly observer: RunObserver;
   readonly pool: WorkerPool;
-  /** Starts the reporting of the shard; undefined when the shard is not reported. */
+  /** Starts the reporting of the shard; undefined when its state and runs are not stored. */
   readonly follow: ((controller: ReportedController) => ControllerReporter) | undefined;
   /** Returns the reason why the controller can no longer reconcile keys, if there is one. */
   readonly healthProblem: () => string | undefined;

@@ -29,7 +29,7 @@ export interface Piece {
 export interface SnapshotFacts {
   /** The kept records of the kind in the database: the last revision, and the number of records. */
   readonly kept: { readonly last: number; readonly size: number } | undefined;
-  /** The generation of the kind's unique indexes in the database. */
+  /** The generation of the kind's unique indexes when the snapshot was written. */
   readonly generation: number;
 }
 

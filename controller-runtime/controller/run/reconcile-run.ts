@@ -90,7 +90,7 @@ export class ReconcileRun {
     return this.#object;
   }
 
-  /** The writes of the run; undefined when there are none, or the controller is not reported. */
+  /** The writes of the run; undefined when there are none, or its runs are not recorded. */
   get writes(): WriteLog | undefined {
     return this.#client.writes;
   }

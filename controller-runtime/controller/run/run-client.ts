@@ -92,7 +92,7 @@ export class RunClient extends ForwardingClient {
     return this.#inFlight === 0 ? undefined : (this.#quiet ??= makeQuiet()).promise;
   }
 
-  /** The writes of the run; undefined when there are none, or the controller is not reported. */
+  /** The writes of the run; undefined when there are none, or its runs are not recorded. */
   get writes(): WriteLog | undefined {
     return this.#writes;
   }
@@ -190,7 +190,7 @@ export class RunClient extends ForwardingClient {
     this.#watches = noWatches;
   }
 
-  /** Sends a write, and adds it to {@link RunClient.writes} if the controller is reported. */
+  /** Sends a write. Adds it to {@link RunClient.writes} if `logsWrites` is true, and the write is not a dry run. */
   async #logged<R extends ApiObject | undefined>(
     call: WriteCall,
     { source, options }: { readonly source: ConflictSource; readonly options: AnyWriteOptions | undefined },
