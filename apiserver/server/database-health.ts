@@ -103,8 +103,8 @@ function commitMetrics(metrics: Metrics): CommitMetrics {
 }
 
 /**
- * Wraps the `commit` of a store: the returned function also counts and measures commits, and reports their results to
- * `health`.
+ * Wraps a store: the returned `commit` also counts and measures commits, and reports their results to `health`. The
+ * other fields are those of the store.
  */
 export function measureCommits(
   store: Store,

@@ -1,5 +1,5 @@
-// Our side of the comparison, without a server: group commits with the store of a database, as in one replica, or the
-// store's start or its scan of all objects.
+// The store of a database, without a server: group commits as in one replica, the store's start, and a scan of all
+// objects. Usually, they are our side of a comparison. The scan is the limit for the start of a replica.
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
