@@ -128,7 +128,7 @@ export class Slabs {
     return this.#fresh?.has(block) !== true;
   }
 
-  /** Sets how many bytes of the sealed blocks remain in use, and how many are garbage. */
+  /** Adds the bytes of the sealed blocks that remain in use, and sets the number of bytes that are garbage. */
   settle(used: number, garbage: number): void {
     this.#used += used;
     this.#garbage = garbage;
