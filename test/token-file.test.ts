@@ -69,7 +69,7 @@ describe('a server with a file of tokens', () => {
     expect(await statusOf('token-of-di-000000')).not.to.equal(401);
     await writeFile(tokenFile, 'tokens: 7\n');
     await clock.advance(60_000);
-    await eventually(() => logged.some((line) => line.startsWith('a file cannot be read again')));
+    await eventually(() => logged.some((line) => line.startsWith('a file, or its new content, cannot be used')));
     expect(await statusOf('token-of-di-000000')).not.to.equal(401);
     await write(['ci', 'token-of-ci-000000']);
     await clock.advance(60_000);

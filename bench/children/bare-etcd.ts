@@ -148,7 +148,7 @@ class Turns {
       const started: Turns = new Turns(at, () => resolve(started));
     });
     const { kvs } = await connection.call('KV/Range', { key: headKey });
-    // If the watch has already reported a head, this head is not older than the one that was read.
+    // If the watch has already reported a head, this head is kept: the watch also reports each later one.
     if (turns.#head.length === 0) turns.#see(kvs[0]?.value);
     return turns;
   }

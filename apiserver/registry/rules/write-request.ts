@@ -15,7 +15,7 @@ export interface Rules {
   readonly schema: ObjectSchema;
   /** Evaluates the CEL rules of the schema; undefined when it has none. */
   readonly judgeExpressions?: ExpressionJudge | undefined;
-  /** Checks an object with the model's `validate`, after all other checks have accepted the object. */
+  /** Checks an object with the model's `validate`, after the other rules of the kind have accepted the object. */
   readonly validateModel: ModelValidator | undefined;
   /** Replaces {@link validateModel} for a built-in kind whose objects may take long to check. */
   readonly judge?: JudgedRules | undefined;
