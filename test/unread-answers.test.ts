@@ -103,7 +103,7 @@ describe('responses that clients do not read', () => {
   it('are produced one at a time for a connection, even after 700 pipelined requests [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
-    // Two requests are in progress: the first of the 700, and the request for the metrics.
+    // A request counts until its response begins: the request for the metrics, and at most one of the 700.
     expect(await inFlight()).to.be.at.most(2);
     expect(bytesInUse() - before).to.be.below(allowance);
   });
@@ -183,7 +183,7 @@ describe('responses that clients do not read', () => {
       await eventually(async () => (await server.get(path)).text === text);
     });
 
-    it('use at most half of the limit for a client address, or for an IPv6 /64 network [slow]', async () => {
+    it('take at most half of the memory for all unread responses when they go to one client address or IPv6 /64 network [slow]', async () => {
       const socket = await beginFrom('2001:db8:0:1::1');
       await expectRefused('2001:db8:0:1::2', 'one client address may use half of this memory');
       expect((await server.get(path, from('2001:db8:0:2::1'))).text).to.equal(text);

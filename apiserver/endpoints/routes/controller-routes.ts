@@ -7,7 +7,7 @@ import { checkDeadline } from './route-builder.ts';
 import type { EndpointResponse, HandlerFunction, RouteDefinition } from './router.ts';
 import { isServerResponse, ServerResponse } from './server-response.ts';
 
-/** A controller, as its class or an instance of its class declares it. */
+/** A controller class with HTTP routes, which a plugin adds as a class or as an instance. */
 export interface Controller {
   readonly className: string;
   /** The value of `@ApiVersion`; undefined when it is missing, and the controller is then ignored. */

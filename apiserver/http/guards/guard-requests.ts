@@ -154,11 +154,12 @@ function pathAttributes({ method }: Context, path: string): Attributes {
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
   const { verb, resource, name } = asked;
   if (name !== undefined) {
-    const subresource = verb === 'get' && isOfObject(asked) ? undefined : asked.subresource;
+    const isDescription = verb === 'get' && isOfObject(asked);
+    const subresource = isDescription ? undefined : asked.subresource;
     // The name of a Namespace counts as its namespace, so that a role in the namespace can grant permissions on the
     // Namespace itself.
-    const namespace = asked.namespace ?? (resource === 'namespaces' ? name : undefined);
-    return { ...asked, subresource, namespace };
+    if (resource === 'namespaces') return { ...asked, subresource, namespace: asked.namespace ?? name };
+    return isDescription ? { ...asked, subresource } : asked;
   }
   const selected = verb === 'list' || verb === 'watch' ? selectedName(context) : undefined;
   return selected === undefined ? asked : { ...asked, name: selected };
