@@ -83,7 +83,7 @@ export async function evict(connection: MysqlConnection, token: string): Promise
 }
 
 function refusal(holders: readonly number[], { name, exclusive }: LockRequest): StoreError {
-  const sessions = `the server's connection${holders.length > 1 ? 's' : ''} ${holders.join(', ') || 'that has just ended'}`;
+  const sessions = `connection${holders.length > 1 ? 's' : ''} ${holders.join(', ') || 'that has just ended'}`;
   if (exclusive) {
     return new StoreError(
       'locked',
