@@ -108,8 +108,8 @@ export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<Fau
 
 /** Yields at most a hundred of the numbers from 1 to `count`, evenly spread. */
 function* spread(count: number): Generator<number> {
-  const step = Math.max(1, count / maxSwept);
-  for (let place = 1; place < count + 1; place += step) yield Math.floor(place);
+  const places = Math.min(count, maxSwept);
+  for (let at = 0; at < places; at += 1) yield 1 + Math.floor((at * count) / places);
 }
 
 const sweptWriteFaults: readonly WriteFault[] = [

@@ -1,0 +1,20 @@
+import { expect } from 'chai';
+import { sweptFaults } from './fault-plan.ts';
+
+describe('sweptFaults', () => {
+  it('fails each read and each call, but at most a hundred of them, evenly spread', () => {
+    for (const count of [0, 1, 99, 100, 101, 102, 105, 107, 2_999]) {
+      const plans = [...sweptFaults({ writes: [], events: 0, reads: count, calls: count })];
+      const [reads, calls] = [
+        plans.flatMap((plan) => [...plan.atRead.keys()]),
+        plans.flatMap((plan) => [...plan.atCall.keys()]),
+      ];
+      expect(reads, `${count} reads`).to.have.length(Math.min(count, 100));
+      expect([reads.every((read) => read >= 1 && read <= count), new Set(reads).size]).to.deep.equal([
+        true,
+        reads.length,
+      ]);
+      expect(new Set(calls)).to.deep.equal(new Set(reads));
+    }
+  });
+});
