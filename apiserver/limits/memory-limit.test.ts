@@ -107,6 +107,16 @@ describe('MemoryLimit', () => {
       );
     });
 
+    it('divides the growth of the heap by the objects of all kinds that were opened', () => {
+      const { memory, use } = setup();
+      use.heapLimit = 125 * mebibyte;
+      memory.begin();
+      memory.end(198_000);
+      use.heap += 95 * mebibyte;
+      const excess = memory.excess(2_000, 0);
+      expect(excess && memory.needOf({ objects: 400_000, bytes: 1e9 }, excess, 2_000)).to.include('about 281 MiB');
+    });
+
     it('reports that the objects do not fit into the memory that the system grants, and estimates the needed memory from their bytes', () => {
       const { memory, use } = setup();
       Object.assign(use, { heapLimit: 4000 * mebibyte, resident: 100 * mebibyte, residentLimit: 320 * mebibyte });

@@ -76,6 +76,8 @@ export class MemoryLimit {
   #pauseMs = farMs;
   /** The memory before any object was read; undefined until then. */
   #before: MemoryUse | undefined;
+  /** The number of objects of the kinds that were opened. */
+  #opened = 0;
   #refusals = 0;
 
   constructor(parts: MemoryLimitParts) {
@@ -127,6 +129,11 @@ export class MemoryLimit {
     this.#before ??= this.#parts.meter.read();
   }
 
+  /** Called with the number of objects of a kind that was opened. */
+  end(objects: number): void {
+    this.#opened += objects;
+  }
+
   /**
    * Returns undefined while the objects of a kind that is opened fit into memory; otherwise, the memory that will be in
    * use after the next step of the caller and with indexes. `objects` is the number of the kind's objects in memory,
@@ -150,7 +157,8 @@ export class MemoryLimit {
   needOf(stored: StoredObjects, use: MemoryUse, read: number): string {
     const before = this.#before ?? use;
     const isHeap = shareOfHeap(use) > shareOfResident(use);
-    const perObject = (use.heap - before.heap) / Math.max(1, read);
+    const loaded = this.#opened + read;
+    const perObject = loaded === 0 ? indexBytesPerObject : (use.heap - before.heap) / loaded;
     const estimate = isHeap
       ? before.heap + stored.objects * perObject
       : before.resident + stored.bytes + stored.objects * recordBytesPerObject;

@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import { IndexBuildError } from './index-build.ts';
 
 /** The part of the memory limit that an opening of a kind uses. */
-export type LoadMemory = Pick<MemoryLimit, 'begin' | 'excess' | 'needOf' | 'collect'>;
+export type LoadMemory = Pick<MemoryLimit, 'begin' | 'end' | 'excess' | 'needOf' | 'collect'>;
 
 /** The number of bytes of rows after which garbage is collected while all objects are counted. */
 const countedBytes = 16 * 1024 * 1024;

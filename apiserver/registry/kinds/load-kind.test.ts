@@ -47,6 +47,7 @@ const steps = array(oneof({ weight: 3, arbitrary: write }, { weight: 2, arbitrar
 
 const unlimited: LoadMemory = {
   begin: () => undefined,
+  end: () => undefined,
   excess: () => undefined,
   needOf: () => '',
   collect: () => full,

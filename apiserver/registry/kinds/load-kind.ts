@@ -49,6 +49,7 @@ export async function loadKind(reader: KindReader, parts: LoadParts): Promise<nu
     throw error;
   });
   if (unfit instanceof DoesNotFit) throw await unfit.explained(memory, store);
+  memory.end(reader.cache.size);
   return unfit;
 }
 
