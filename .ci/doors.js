@@ -73,7 +73,7 @@ export function closedDoor(path, source) {
   if (place === undefined || isTestFile(path)) return undefined;
   const { home, folder } = place;
   const row = packages[home][folder];
-  // missingRow reports it.
+  // The function missingRow reports a folder without a row.
   if (row === undefined) return undefined;
   const target = targetOf(path, source, home);
   // A relative path into another package has no target here. The lint rule public-entries-only refuses it.
@@ -151,7 +151,10 @@ export function tableProblems(root) {
 /** Folders that are not searched, because their content is installed or built, or belongs to Git. */
 const notSource = new Set(['node_modules', 'dist', '.git', '.vitepress']);
 
-/** Returns a message for each folder with too many files: checks `folder` and all folders below, even without rows. */
+/**
+ * Returns a message for each folder with too many source files. Checks `folder` and all folders below it, including
+ * folders that have no row in `doors.yaml`.
+ */
 function crowded(root, folder) {
   const entries = readdirSync(resolve(root, folder), { withFileTypes: true });
   const count = entries.filter((entry) => entry.isFile() && isCode(entry.name) && !isTestFile(entry.name)).length;

@@ -40,7 +40,7 @@ function deleteLeftovers() {
     try {
       rmSync(join(memory, name), { recursive: true });
     } catch {
-      // The folder belongs to another user.
+      // The leftover folder belongs to another user, so it stays.
     }
   }
 }

@@ -12,8 +12,8 @@ import { delimiter, dirname, join, resolve } from 'node:path';
 /** The oldest version that package.json allows, and the newest of each later even major version. */
 const versions = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
 /**
- * All suites run on this version. `npm test` runs them on the node of the PATH, which in CI has the oldest major
- * version.
+ * This script runs all suites on this version, and a part of them on the other versions. (`npm test` runs all suites on
+ * the node of the PATH, which in CI has the oldest major version.)
  */
 const newestLts = '24.21.0';
 const files = [

@@ -39,7 +39,10 @@ function leaveOutSlow(suite) {
   for (const each of [suite, ...suite.tests]) if (isSlow(each)) each.pending = true;
 }
 
-/** Multiplies the timeout of a test or hook. `defaultMs` is the timeout of tests that set none. */
+/**
+ * Multiplies the timeout of a test or hook by the time factor of this run and, if a slow test sets no timeout of its
+ * own, by twelve. `defaultMs` is the timeout of tests that set none.
+ */
 function scaleTimeout(runnable, defaultMs) {
   const isSlowByDefault = isSlow(runnable) && runnable.timeout() === defaultMs;
   runnable.timeout(runnable.timeout() * timeFactor * (isSlowByDefault ? slowFactor : 1));

@@ -123,7 +123,7 @@ describe('The first administrator [slow]', () => {
     await end(first.child);
   });
 
-  it('has a kubeconfig that the server refuses when other users can read it', async () => {
+  it('prevents a start of the server while other users of the machine can read the kubeconfig', async () => {
     await end((await serve()).child);
     const { token = '' } = access();
     chmodSync(file(), 0o644);

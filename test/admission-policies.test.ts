@@ -103,7 +103,7 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
-  it('refuse a write when an expression fails, unless failurePolicy is Ignore [spec operators-policy-failures]', async () => {
+  it('refuse a write when the evaluation of an expression ends with an error, unless failurePolicy is Ignore [spec operators-policy-failures]', async () => {
     await establish({ validations: [{ expression: 'object.data.missing == "1"' }] });
     const error = `expression 'object.data.missing == "1"' resulted in error: no such key: missing`;
     expect(await refusal(map('a'))).to.deep.equal([422, denied(error)]);
@@ -263,7 +263,7 @@ describe('admission policies [compat policies]', () => {
     expect((await statusOf())?.typeChecking).to.deep.equal({});
   });
 
-  it('report type errors of expressions in status, for the kind of their parameters', async () => {
+  it('report in status the type errors of expressions that use params, by the schema of the kind in paramKind', async () => {
     const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
     const validations = [
       { expression: 'params.data.size() > 0 && params.metadata.name != "" && object.data == params.data' },

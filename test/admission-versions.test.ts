@@ -109,7 +109,7 @@ describe('admission of a kind in several versions', () => {
     expect(created.metadata).not.to.have.property('annotations');
   });
 
-  it("names the hook's version in its violations when the write has another version", async () => {
+  it("adds the hook's version to the message of a violation that the hook reports, if the write has another version", async () => {
     hooks.onCreate = () => {
       throw invalid({ field: 'spec.extent', message: 'is too far' });
     };

@@ -418,7 +418,7 @@ describe('admission by plugins', () => {
       expect(owned['me Apply']).to.deep.equal(['f:slug', 'f:title']);
     });
 
-    it('keeps fields that a hook adds to an apply when the next apply follows', async () => {
+    it('keeps a field that a hook added to an apply, although the next apply does not contain this field', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, tags: ['added'] };
       };

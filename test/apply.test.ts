@@ -142,7 +142,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(second.body).to.deep.equal(first.body);
   });
 
-  it('writes nothing when the same request is sent again, if it has no fields to own', async () => {
+  it('an apply without fields that its manager could own writes nothing when it is sent again', async () => {
     const send = (): Promise<Answer> => server.patch(`${machines}/bare?fieldManager=a`, newMachine('bare'), { type });
     const first = await send();
     expect([first.status, entriesOf(first)]).to.deep.equal([201, []]);
@@ -203,7 +203,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
   });
 });
 
-describe('managedFields of other writes', () => {
+describe('with requests other than apply, managedFields', () => {
   let server: TestServer;
   let clock: FakeClock;
   const bob = `${persons}/bob`;
@@ -312,7 +312,7 @@ describe('managedFields of other writes', () => {
     }
   });
 
-  it('do not change when a deletion waits for finalizers', async () => {
+  it('do not change when a DELETE only sets the deletionTimestamp, because the object has finalizers', async () => {
     const created = await server.post(persons, person('bob', {}, { finalizers: ['example.com/f'] }));
     const marked = await server.delete(bob);
     expect(managedFields(marked)).to.deep.equal(managedFields(created));

@@ -188,7 +188,7 @@ describe("the audit log of clients inside the server's process", () => {
     expect(found[0]?.auditID).to.equal(found[1]?.auditID);
   });
 
-  it('has entries of the writes of a plugin after the server has drained and before it stops', async () => {
+  it('has the writes that a plugin makes between the drain and the stop of the server', async () => {
     await start();
     await server.api.drain();
     await server.api.createPluginClient('shop').create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });

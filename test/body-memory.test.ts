@@ -116,7 +116,7 @@ describe('bodies of requests in progress', () => {
     ['when they have no Content-Length', persons],
     ['when they are read line by line [slow]', '/apis/api.example.com/v1/lines'],
   ] as const)
-    it(`count with the bytes received so far ${what}`, async () => {
+    it(`count toward the memory limit with their bytes received so far ${what}`, async () => {
       const refused: string[] = [];
       const chunk = `${(2.5 * MiB).toString(16)}\r\n${' '.repeat(2.5 * MiB)}\r\n`;
       for (let index = 0; index < 2 * tooMany; index += 1)
@@ -126,14 +126,14 @@ describe('bodies of requests in progress', () => {
       await expectFreed();
     });
 
-  it('in chunks of one byte are accepted, because only their bytes count [slow]', async () => {
+  it('in chunks of one byte are accepted: their bytes count toward the memory limit, not the number of chunks [slow]', async () => {
     const body = JSON.stringify(person('bytewise')).padEnd(100_000);
     const chunks = body.replaceAll(/./g, '1\r\n$&\r\n');
     const request = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
     expect(await server.raw(`${request}${chunks}0\r\n\r\n`)).to.match(/^HTTP\/1\.1 201 /);
   });
 
-  it('no longer count after their decompression and the response [slow]', async () => {
+  it('that were compressed no longer count toward the memory limit once the response is sent [slow]', async () => {
     const body = gzipSync(JSON.stringify(large('inflated')));
     for (let index = 0; index < 3 * tooMany; index += 1) {
       const answer = await server.post(endpoint, body, { headers: { 'content-encoding': 'gzip' } });
@@ -141,7 +141,7 @@ describe('bodies of requests in progress', () => {
     }
   });
 
-  it('no longer count after the response, a refusal or a closed connection [slow]', async () => {
+  it('no longer count toward the memory limit after the response, a refusal or a closed connection [slow]', async () => {
     const bodies = [JSON.stringify(person('ok')).padEnd(3 * MiB), '{'.padEnd(3 * MiB), ' '.repeat(3 * MiB + 1)];
     for (let index = 0; index < tooMany; index += 1)
       expect((await server.post(persons, bodies[index % 3])).status).to.be.oneOf([201, 409, 400, 413]);

@@ -64,7 +64,7 @@ describe('compression [compat compression]', () => {
     });
   }
 
-  it('does not compress smaller responses, or responses for clients that do not accept gzip', async () => {
+  it('compresses neither the response with one small object nor a list for a client that does not accept gzip', async () => {
     const { headers } = await ask(`${persons}/p1`, gzip);
     expect(headers).not.to.have.any.keys('content-encoding', 'vary');
     for (const encoding of ['gzip;q=0', 'identity', 'br', 'deflate']) {

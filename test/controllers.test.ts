@@ -97,7 +97,7 @@ for (const way of ['in process', 'over HTTP']) {
       await server.client.create(model, { ...fields, metadata: { name, ownerReferences } });
     };
 
-    it('gets a conflict, and runs again without an error, when it writes status to a new object of the same name', async () => {
+    it('gets a conflict, and runs again without an error, when its object is replaced before it writes the status', async () => {
       const outcomes: unknown[] = [];
       run(
         controller(Person, {

@@ -56,7 +56,7 @@ describe('checkConvergence, without random faults [slow]', () => {
     const planted = bugs['a missing await at a read that a write follows'];
     const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
     expect(error.message).to.equal(
-      'the run without faults failed: the run of guest "ada" ended before its call of status: is an await missing?',
+      'the run without faults failed: the run of guest "ada" ended before the run called status: is an await missing?',
     );
   });
 
@@ -72,7 +72,7 @@ describe('checkConvergence, without random faults [slow]', () => {
   });
 });
 
-describe('checkConvergence, for controllers that fail even without faults', () => {
+describe('checkConvergence, for controllers whose runs fail or requeue even without faults', () => {
   const failing = (error: () => Error) =>
     controller(Guest, {
       async reconcile({ status, object }) {

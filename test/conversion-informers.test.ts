@@ -119,7 +119,7 @@ describe('an in-process informer of a version to which a webhook converts', () =
     expect(informer.hasSynced()).to.equal(true);
   });
 
-  it('keeps its objects, and repeats no event, when its version becomes the storage version, and when another version does', async () => {
+  it('keeps its objects and repeats no event when the storage version changes, to its own version or to another', async () => {
     start();
     await hears('+ Ann Lee');
     await server.patch(widgetDefinitionPath, convertedDefinition({ storage: 'v1beta1', clientConfig }));

@@ -118,7 +118,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     }
   }
 
-  it('both return the writes of both replicas in both versions, also in watches [slow]', async () => {
+  it('each replica returns the writes of both replicas in both versions, also in watches [slow]', async () => {
     const watches = await Promise.all(
       servers.map(async (server) => server.watch(`${betaWidgets}?watch=true&resourceVersion=0`)),
     );

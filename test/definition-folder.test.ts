@@ -120,8 +120,9 @@ describe('a folder of definitions [slow]', () => {
 });
 
 /**
- * A definition whose storage version is not served. A response with the definition is too long to be parsed, so
- * {@link reportDefinitions} cannot read the condition Established, and waits until the kind is served.
+ * A long definition, whose storage version is not served. {@link reportDefinitions} does not parse so long a response,
+ * so it cannot find the condition Established. Instead, it waits until the kind can be listed in a served
+ * version.
  */
 const withOldStorage = {
   apiVersion: 'apiextensions.k8s.io/v1',

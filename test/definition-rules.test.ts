@@ -96,7 +96,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     ]);
   });
 
-  it('allow a stored value that breaks a new rule, and refuse a change of the value [spec operators-rule-ratcheting]', async () => {
+  it('only warn while a write keeps a value that breaks a new rule, and refuse a changed value that breaks it [spec operators-rule-ratcheting]', async () => {
     await establish(server, withRules([]));
     await server.create(widgets, newWidget('a', { size: 1 }));
     const { body } = await server.get(`${definitions}/widgets.shop.example.com`);

@@ -71,7 +71,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     ]);
   });
 
-  it('refuse an object in another version that breaks the schema of the storage version', async () => {
+  it('refuse an object in another version if the object breaks the schema of the storage version', async () => {
     const { status, body } = await server.post(beta, newBeta('a', { size: 0 }));
     expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
   });

@@ -130,7 +130,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(refused.body.details.causes[0].field).to.equal('spec.f0.f3[0].f0.f6');
   });
 
-  it('return 503 for their kind while another kind has one of their names; their deletion still deletes the objects', async () => {
+  it('cannot serve a kind (503) while another kind has one of its names; deleting the definition still deletes the objects', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const names = { plural: 'gadgets', kind: 'Gadget', singular: 'gadget' };

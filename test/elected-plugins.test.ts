@@ -23,7 +23,7 @@ const lease = defineModel({
 const program = new URL('./support/servers/elected-server.js', import.meta.url);
 const leaseName = 'test.plugin.homeostat.internal';
 
-describeOnShared('controllers of plugins on a shared database', (create) => {
+describeOnShared('plugins on a shared database', (create) => {
   let database: SharedDatabase;
   const replicas: KillableServer[] = [];
   const servers: TestServer[] = [];
@@ -44,7 +44,7 @@ describeOnShared('controllers of plugins on a shared database', (create) => {
     return eventually(() => greetingOf(client, name), { timeoutMs: 15_000, describe: `a greeting of ${name}` });
   };
 
-  it('run in only one replica, and run in another replica after the first one is killed [slow]', async () => {
+  it('have controllers that run in only one replica, and in another replica after the first one is killed [slow]', async () => {
     const start = async (name: string): Promise<Client> => {
       const replica = await KillableServer.run(program, database.url, name);
       replicas.push(replica);
@@ -63,7 +63,7 @@ describeOnShared('controllers of plugins on a shared database', (create) => {
     expect(after.spec.holderIdentity).not.to.equal(before.spec.holderIdentity);
   });
 
-  it('run again after their replica has lost and regained the Lease [slow]', async () => {
+  it('have controllers that run again after their replica has lost and regained the Lease [slow]', async () => {
     const greeter = controller(Person, {
       name: 'greeter',
       reconcile: async ({ status }) => void (await status({ greeting: 'again' })),
@@ -90,7 +90,7 @@ describeOnShared('controllers of plugins on a shared database', (create) => {
     expect(await greets(server.client, 'hal')).to.equal('again');
   });
 
-  it('run in every replica when leader election is off, and run without a Lease on a database that is not shared', async () => {
+  it('have controllers that run everywhere without leader election, and without a Lease if the database is not shared', async () => {
     const runs: string[] = [];
     const counting = (name: string) => controller(Person, { name: 'counter', reconcile: () => void runs.push(name) });
     for (const name of ['one', 'two']) {

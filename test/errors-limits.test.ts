@@ -123,7 +123,7 @@ describe('errors: limits', () => {
       expectRefusal(await leavesNoTrace(server, () => postChunked(64, 128 * 1024)), tooLarge);
     });
 
-    it('reads the rest of a refused body, and closes the connection afterwards, when the client sends Connection: close', async () => {
+    it('closes the connection only after it has read the rest of a refused body, if the client sends Connection: close', async () => {
       const socket = server.connect();
       let answer = '';
       socket.on('data', (text: Buffer) => (answer += text.toString()));

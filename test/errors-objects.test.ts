@@ -50,7 +50,7 @@ describe('errors: objects', () => {
       }
     }
 
-    it('responds with 404 to /status of ConfigMaps and ClusterRoles, which have no status, and does not list the path', async () => {
+    it('responds with 404 to /status of ConfigMaps and ClusterRoles, and omits this path from discovery and OpenAPI', async () => {
       const rbac = '/apis/rbac.authorization.k8s.io/v1';
       await server.create('/api/v1/namespaces/here/configmaps', {
         apiVersion: 'v1',
@@ -341,7 +341,7 @@ describe('errors: objects', () => {
       );
     });
 
-    it('refuses a PUT with a wrong version even if the PUT would change nothing', async () => {
+    it('refuses a PUT with a wrong metadata.version even if the PUT would change nothing', async () => {
       await expectRefused('PUT', ann, conflict, { body: person('ann', { slug: 'ann' }, { version: 7 }) });
     });
 
@@ -499,7 +499,7 @@ describe('errors: objects', () => {
       ['index throws', ''],
       ['index returns a number', ' [spec 2.8-strings]'],
     ] as const) {
-      it(`refuses an object for which an ${name}, on creation and update${tag}`, async () => {
+      it(`refuses a creation or update when the function of an index gives no valid values (${name})${tag}`, async () => {
         const expected: Refusal = { reason: 'Invalid', causes: ['FieldValueInvalid trap'] };
         await expectRefused('POST', persons, expected, { body: person('x', { name }) });
         await expectRefused('PUT', ann, expected, { body: person('ann', { name }) });

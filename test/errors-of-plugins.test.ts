@@ -16,7 +16,7 @@ const unwritable: Readonly<Record<string, Error>> = {
   'no-code': Object.assign(new Error('secret'), { name: 'ApiError', reason: 'Invalid', details: circle }),
 };
 
-/** A model whose `validate` throws the error in {@link unwritable} whose key is the name of the object. */
+/** A model whose `validate` throws an error from {@link unwritable}: the error whose key is the object's name. */
 const trap = defineModel({
   gvk: 'traps.example.com/v1/Trap',
   plural: 'traps',

@@ -106,7 +106,10 @@ function requestsFor(base: string, group: string, { name, namespaced, verbs }: A
 /** The beginning of the source text of the last middleware, which responds with 404. */
 const absence = '(context) => Promise.reject(absenceOf';
 
-/** Matches the calls that wrap the routes of `app.use`. The last call in the text handles a request first. */
+/**
+ * Matches the code that puts three functions around the middlewares of `app.use`. Of these three, the one that the code
+ * calls last handles a request first.
+ */
 const way =
   /const routes = (\w+)\(parts, inOrder\(app\.middleware\)\);\n +const guard = (\w+)\(.*, routes\);\n +return app\.listener\((\w+)\(/;
 
@@ -122,14 +125,14 @@ function usedIn(text: string): readonly string[] {
   return [...fromEnd.reverse(), ...others];
 }
 
-/** Returns the middlewares without a line in {@link pages}. */
+/** Returns the middlewares that the source text of the server uses, but that have no line in {@link pages}. */
 function unknownIn(text: string): readonly string[] {
   const names = usedIn(text);
   expect(names).to.have.length.above(15);
   return names.filter((name) => name !== absence && !Object.hasOwn(pages, name));
 }
 
-/** Returns the middlewares before the authorization that respond to requests themselves. */
+/** Returns the middlewares that run before the authorization, and that respond to some requests themselves. */
 function unguardedIn(text: string): readonly string[] {
   const names = usedIn(text);
   expect(names).to.include('guardRequests');
@@ -235,7 +238,7 @@ describe('every route of the server', () => {
     }
   });
 
-  it('is open without credentials only for health checks and the login', async () => {
+  it('needs credentials, except for health checks and the login', async () => {
     for (const path of ['/livez', '/readyz', '/healthz', '/login', '/login/login.css', '/login/login.js'])
       expect((await server.get(path)).status, path).to.equal(200);
     for (const path of ['/login/oidc/nowhere', '/login/oidc/nowhere/callback'])

@@ -29,8 +29,8 @@ const statements = /-(?:statements|tables)\.ts$/;
 const sameMeaning: readonly string[] = ['Person'];
 
 /**
- * Returns true if files may export the same name: each of them belongs to a different database engine, so that the name
- * means the same in all of them. A file with statements may belong to the same engine as another file.
+ * Returns true if files may export the same name, because the name means the same in all of them: all files belong to
+ * database engines, and each engine has at most one of the files, apart from files with SQL statements.
  */
 function meanOne(files: readonly string[]): boolean {
   if (!files.every((file) => engine.test(file))) return false;
@@ -56,7 +56,7 @@ describe('exported names', () => {
 });
 
 describe('the types of options', () => {
-  it('have at least one optional member, except public types', () => {
+  it('have at least one optional member, if they are not public', () => {
     const reports = join(root, 'docs/api');
     const isPublic = new Set(
       readdirSync(reports).flatMap((file) => wordsOf(readFileSync(join(reports, file), 'utf8'))),

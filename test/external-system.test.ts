@@ -75,7 +75,7 @@ describe('createExternalSystem', () => {
     expect(doors.calls.map(({ fault }) => fault)).to.deep.equal(['down', undefined]);
   });
 
-  it('has a new state after a reset, which delayed operations do not change', async () => {
+  it('starts with a new state after a reset; an operation delayed since before the reset does not change the new state', async () => {
     const clock = new FakeClock();
     const doors = createDoors();
     doors.reset({ clock });

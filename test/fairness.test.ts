@@ -105,7 +105,7 @@ describe('users who share a server', () => {
     for (const watch of [...watches, other]) watch.close();
   });
 
-  it('get 429 on a new connection from an address that has the maximum number of connections without a credential', async () => {
+  it('get 429 on a new connection when too many other connections from the same address have sent no valid credential', async () => {
     const sockets: Socket[] = [];
     const connect = async (): Promise<Socket> => {
       const socket = server.connect();

@@ -122,7 +122,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     expect(deleted.at(-1)).to.equal('DELETED f');
   });
 
-  it('removes each reference once, and does not delete dependents, with the policy Orphan [slow]', async () => {
+  it('removes the owner reference of each dependent once, and deletes no dependent, with the policy Orphan [slow]', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeFamily('o', false);
     await second.delete(`${machines}/o?propagationPolicy=Orphan`);
@@ -168,7 +168,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await serve(first, letter);
   });
 
-  it('waits for a dependent of a kind that only the other server has served', async () => {
+  it('keeps an owner until its dependent is gone, although only the other server has served the kind of the dependent', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await first.create(machines, newMachine('before'));
     await first.delete(`${machines}/before?propagationPolicy=Foreground`);

@@ -143,7 +143,7 @@ describe('garbage collection across namespaces and kinds', () => {
     });
   }
 
-  it('Foreground: owners wait for dependents of an unserved kind that was empty at an earlier deletion', async () => {
+  it('Foreground: an owner waits for dependents of a kind no longer served, even if an earlier deletion found none of it', async () => {
     const fresh = await TestServer.start();
     const deleted = async (name: string): Promise<number> => {
       await fresh.delete(`${machines}/${name}?propagationPolicy=Foreground`);
@@ -278,7 +278,8 @@ describe('the policy of a deletion for dependents', () => {
       versions.push([body.metadata.generation, body.metadata.version]);
       await eventually(() => server.api.isIdle());
     }
-    // After each change of policy, the server removes the finalizer again, because there are no dependents.
+    // After each request with the policy Foreground, the server removes the finalizer that the request has added,
+    // because the object has no dependents. The removal increases the version by 1.
     expect(versions).to.deep.equal([
       [2, 2],
       [2, 3],

@@ -61,7 +61,7 @@ describe('groups of plugins', () => {
     });
   }
 
-  it("may not be one of the groups of the service's endpoints", async () => {
+  it("may not be audit.internal or plugins.internal, the domains of the server's own endpoints, or a group below them", async () => {
     for (const domain of ['audit.internal', 'plugins.internal'])
       for (const group of [domain, `api.${domain}`])
         expect(await refusalOf(group), group).to.include(`"${group}" is reserved: ${domain}`);

@@ -118,12 +118,12 @@ describe('tokens that no issuer signed', () => {
     expect(answer).to.match(/^HTTP\/1\.1 431 /);
   });
 
-  it('do not affect the valid token', async () => {
+  it('do not make the server refuse the valid token from which they were made', async () => {
     const { status } = await server.get('/api/v1/namespaces', { authorization: `Bearer ${good}` });
     expect(status).not.to.equal(401);
   });
 
-  it('get the same refusal as a valid token that has expired', async () => {
+  it('get the same refusal as a correctly signed token that has expired', async () => {
     await clock.advance(7_200_000);
     await expectUnauthorized(good);
   });

@@ -48,7 +48,7 @@ describe('homeostat kubeconfig', () => {
     expect(readKubeconfig(output, { context: 'home' })).to.deep.equal({ url: 'http://home.example.com:9001' });
     expect(stderr).to.equal(
       `warning: the kubeconfig has no token: the server writes ${join(folder, 'admin.kubeconfig')} when it starts for the first time\n` +
-        'warning: kubectl sends no credentials over plain HTTP, so this server will refuse its requests. Use --tls\n',
+        'warning: kubectl sends no credentials over plain HTTP, so this server will refuse the requests of kubectl. Use --tls\n',
     );
     const ipv6 = await command(['kubeconfig', '--host', '::1', '--auth', 'open']);
     expect(ipv6.stderr).to.equal('warning: kubectl sends no credentials over plain HTTP\n');

@@ -12,7 +12,7 @@ const serviceDomain = 'svc.example.net';
 const reserved = 'svc.example.net/tier';
 const field = 'metadata.labels';
 
-/** Returns the keys that the refusal of a write names, which must be label keys; none if the write succeeds. */
+/** Returns the label keys because of which the server refuses a write; none if the write succeeds. */
 async function refusedKeys(write: Promise<unknown>): Promise<string[]> {
   const error: unknown = await write.then(
     () => undefined,

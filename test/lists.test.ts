@@ -171,7 +171,7 @@ describe('lists', () => {
 
   describe('sort [spec 9-indexes-2.15]', () => {
     const orders: readonly [query: string, names: string[], why: string][] = [
-      ['', ['p4', 'p3', 'p2', 'p1', 'p0'], 'newest first by default [spec 4.2-sort-default]'],
+      ['', ['p4', 'p3', 'p2', 'p1', 'p0'], 'newest first [spec 4.2-sort-default]'],
       [
         'sort=metadata.creationTimestamp,asc',
         ['p0', 'p1', 'p2', 'p3', 'p4'],
@@ -200,7 +200,7 @@ describe('lists', () => {
       ['sort=metadata.deletionTimestamp,desc', ['p0', 'p1', 'p2', 'p3', 'p4'], 'by name when no object has a value'],
     ];
     for (const [query, names, why] of orders) {
-      it(`orders by ${query || 'nothing'}: ${why}`, async () => {
+      it(`orders objects by ${query || 'the default'}: ${why}`, async () => {
         expect(namesOf(await list(query))).to.deep.equal(names);
         const pages = [1, 2, 3].map(async (page) => namesOf(await list(`${query}&size=2&page=${page}`)));
         expect((await Promise.all(pages)).flat(), 'page by page').to.deep.equal(names);
@@ -403,7 +403,7 @@ describe('lists', () => {
   });
 
   describe('namespaces', () => {
-    it('restrict a list; a list without a namespace in the path has the objects of all namespaces', async () => {
+    it('restrict a list by the path or by a field selector; without them, it has the objects of all namespaces', async () => {
       for (const namespace of ['here', 'there']) {
         for (const name of ['a', 'b'])
           await server.create(namespaced(namespace), newLetter(name, { text: `${namespace} ${name}` }));

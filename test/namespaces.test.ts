@@ -18,7 +18,7 @@ function namespace(name: string, more: object = {}): object {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name }, ...more };
 }
 
-/** Waits until a namespace is deleted. The grace period must be over. */
+/** Waits until a namespace that is being deleted is gone. Call it after the grace period of the deletion. */
 async function gone(server: TestServer, name: string): Promise<void> {
   await eventually(async () => (await server.get(`${namespaces}/${name}`)).status === 404, {
     describe: () => `${name} to go`,
@@ -166,7 +166,7 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(lettersIn('hidden'))).body.total).to.equal(0);
   });
 
-  it('wait for their own finalizers; the subresource finalize removes the finalizers in spec', async () => {
+  it('are deleted only after a PUT of the subresource finalize has removed the finalizers in their spec', async () => {
     await server.create(namespaces, namespace('own', { spec: { finalizers: ['example.com/own'] } }));
     const path = `${namespaces}/own`;
     await deleteNamespace('own');
@@ -220,12 +220,12 @@ const clockOfTwo = hurriedClock(10);
 describeTwoServers(
   'namespaces of two servers on one database',
   (servers) => {
-    it('contain one namespace default, even if both servers create it at the same time', async () => {
+    it('there is only one namespace default, even if both servers create it at the same time', async () => {
       const [a, b] = await Promise.all(servers.map(async (server) => server.get(`${namespaces}/default`)));
       expect(a?.body.metadata.uid).to.be.a('string').and.equal(b?.body.metadata.uid);
     });
 
-    it('are deleted only once, although both servers delete their objects at the same time [slow]', async () => {
+    it('a deleted namespace is reported once to a watcher, although both servers delete the objects in it [slow]', async () => {
       const [first, second] = servers as [TestServer, TestServer];
       await createNamespaces(first.api.client, ['shared']);
       const names = Array.from({ length: 60 }, (_, at) => `l${at}`);

@@ -82,7 +82,7 @@ describe('objects: writes', () => {
     ['without', ann, (): unknown => person('ann', { age: 30, tags: ['a'] })],
     ['with', mach, (): unknown => newMachine('m', { spec: { power: 1 } })],
   ] as const) {
-    it(`the path /status changes only the status of a kind ${claim} the subresource [spec 4.1-subextension]`, async () => {
+    it(`a write to /status changes only the status of an object, for a kind ${claim} the status subresource [spec 4.1-subextension]`, async () => {
       const collection = path.slice(0, path.lastIndexOf('/'));
       await server.post(collection, fresh());
       const stored = (await server.get(path)).body;

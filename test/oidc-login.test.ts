@@ -241,7 +241,7 @@ describe('People who log in with a browser at an issuer', () => {
     expectRefused(await login.browser().logIn('staff'), 'system:ann');
   });
 
-  it('must wait after twenty failures from one address; failures of the issuer do not count [slow]', async () => {
+  it('must wait after twenty refused logins from one address; failures of the issuer do not count [slow]', async () => {
     await login.start();
     const browser = login.browser();
     const { href } = await browser.atIssuer(await browser.begin('staff'));

@@ -166,7 +166,7 @@ ${indented(of.ca)}
     expect(await isKnown(known)).to.equal(true);
   });
 
-  it('refuses tokens with a key that the issuer no longer publishes [slow]', async () => {
+  it('refuses tokens signed with a key that the issuer no longer publishes [slow]', async () => {
     const token = await issuer.sign(claims());
     expect(await isKnown(token)).to.equal(true);
     await issuer.rotate('other');

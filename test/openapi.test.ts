@@ -16,7 +16,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
 
   after(() => server.stop());
 
-  /** Returns the path of the group version's document in the index. */
+  /** Returns the path that the index `/openapi/v3` has for the document of the test's group version. */
   async function hashedAddress(): Promise<string> {
     const { body } = await server.get('/openapi/v3');
     return body.paths[`apis/${apiVersion}`].serverRelativeURL as string;

@@ -43,7 +43,7 @@ describe('recorded options of requests [compat recorded]', () => {
     for (const values of tableOf('v1_validation.TestInvalidDryRun.tests')) expect(await dryRun(values)).to.equal(422);
   });
 
-  it('patches are accepted with the options of their type; patches in CBOR are refused', async () => {
+  it('each type of patch is accepted with the options `fieldManager` and `force` of its record; CBOR patches are refused', async () => {
     for (const { opts, patchType } of tableOf('v1_validation.TestValidPatchOptions.tests')) {
       const { FieldManager: fieldManager, Force: force } = opts as { FieldManager?: string; Force?: boolean };
       const query = new URLSearchParams({ ...(fieldManager && { fieldManager }), ...(force && { force: 'true' }) });

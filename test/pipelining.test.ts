@@ -65,7 +65,7 @@ describe('pipelined requests after a request that is still running', () => {
     return socket;
   }
 
-  it('wait for the response to the running request: only the first of four pipelined watches counts against the limit of watches', async () => {
+  it('wait for the running request: of four pipelined watches, only the running one counts against the limit of watches', async () => {
     const watch = `${persons}?watch=true`;
     const socket = await send(watch, watch, watch, watch);
     await once(socket, 'data');

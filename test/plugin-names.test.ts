@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-describe('The twenty names of a plugin author', () => {
+describe('The twenty names that suffice for most plugins', () => {
   const [head = ''] = read('plugins/host/index.ts').split('// The names that few plugins need');
   const exported = [...head.matchAll(/^export \{([^}]*)\}/gm)]
     .flatMap(([, names = '']) => names.split(','))
@@ -19,7 +19,7 @@ describe('The twenty names of a plugin author', () => {
     expect(exported.filter((name) => !(name in homeostat))).to.deep.equal([]);
   });
 
-  it('are the names in the README', () => {
+  it('are exactly the names in the table of the README', () => {
     const [, table = ''] = /^## Twenty names$([^]*?)^## /m.exec(read('README.md')) ?? [];
     const shown = [...table.matchAll(/`([A-Za-z]+)`/g)].map(([, name]) => name).filter((name) => name !== 'homeostat');
     expect(shown.toSorted()).to.deep.equal(exported.toSorted());

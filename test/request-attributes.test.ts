@@ -124,7 +124,7 @@ describe('the permission that a request needs', () => {
     );
   });
 
-  it('has the same form for kinds that do not exist', async () => {
+  it('has the same form for a kind that does not exist as for an existing kind', async () => {
     const { message, details } = await refusalOf('GET', '/apis/none.example.com/v1/things/x');
     expect(message).to.equal(
       'things.none.example.com "x" is forbidden: User "eve" cannot get resource "things" in API group "none.example.com" at the cluster scope',

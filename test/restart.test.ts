@@ -135,7 +135,7 @@ function checkDurable(history: readonly Acknowledged[], present: readonly Listed
       expect(thing, `${last.name} was deleted`).to.equal(undefined);
       continue;
     }
-    // The next write of the chain may have been stored, although its response was lost.
+    // The server may also have stored the next write to this object, although the client got no response to it.
     if (thing === undefined) {
       expect(last.version, `${last.name} is missing, and no client had deleted it`).to.equal(3);
       continue;

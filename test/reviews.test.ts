@@ -28,7 +28,7 @@ describe('reviews [compat reviews]', () => {
     return server.post(path ?? `/apis/${apiVersion}/${kind.toLowerCase()}s`, body, { headers });
   }
 
-  it('of the user itself name the user of the token, and on an open server the developer', async () => {
+  it('of the kind SelfSubjectReview name the user of the token, and "developer" on a server without authentication', async () => {
     const { status, body } = await review(open, 'SelfSubjectReview');
     expect([status, body]).to.deep.equal([
       201,
@@ -46,7 +46,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('of a token name the user of the token, or report that the token is not valid', async () => {
+  it('of a token return the user of the token, or report that the token is not valid', async () => {
     const { body } = await review(closed, 'TokenReview', { token });
     expect(body.status).to.deep.include({ authenticated: true }).and.nested.include({ 'user.username': 'admin' });
     for (const [server, other] of [

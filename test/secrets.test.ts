@@ -33,7 +33,7 @@ describe('Secrets', () => {
 
   after(() => server.stop());
 
-  it('have data in base64, to which stringData is added, and the default type Opaque', async () => {
+  it('store data in base64, add the texts of stringData to data, and have the default type Opaque', async () => {
     const sent = secret('first', { data: { a: base64('1'), b: base64('2') }, stringData: { b: 'two', c: 'ü' } });
     const created = await server.post(secrets, sent);
     expect(created.status, created.text).to.equal(201);
@@ -48,7 +48,7 @@ describe('Secrets', () => {
     expect(put.body).not.to.have.property('stringData');
   });
 
-  it('can be applied with stringData and with data', async () => {
+  it('accept an apply with stringData, and a later apply with data', async () => {
     const headers = { type: 'application/apply-patch+yaml' };
     const path = `${secrets}/applied?fieldManager=test`;
     const first = await server.patch(path, secret('applied', { stringData: { a: '1', b: '2' } }), headers);
@@ -250,7 +250,7 @@ describe('ConfigMaps', () => {
 });
 
 describe('Secrets and ConfigMaps in protobuf [compat protobuf]', () => {
-  it('are decoded as typed clients in Go encode them', async () => {
+  it('are decoded from the bytes that typed clients in Go send', async () => {
     const server = await TestServer.start();
     const field = (number: number, bytes: Buffer): Buffer =>
       Buffer.concat([Buffer.from([number * 8 + 2, bytes.length]), bytes]);

@@ -61,7 +61,7 @@ describe('spec: the generated endpoints', () => {
     expectRefusal(await server.delete(ann), { reason: 'NotFound' });
   });
 
-  it('serve the subextension status, and respond with 404 to others [spec 4.1-path, 4.1-subextension]', async () => {
+  it('serve the subresource status, and respond with 404 to paths of other subresources [spec 4.1-path, 4.1-subextension]', async () => {
     const sent = { ...person('ann', { age: 99 }), status: { greeting: 'hello' } };
     const { body } = await server.put(`${ann}/status`, sent);
     expect([body.spec.age, body.status]).to.deep.equal([30, { greeting: 'hello' }]);

@@ -39,7 +39,7 @@ describe('a test kit', () => {
   const textOf = async (name: string): Promise<string | undefined> =>
     (await server.client.get(Badge, name).catch(() => undefined))?.spec?.text;
 
-  it('executes one write at each step, and returns the run and the changes of the write', async () => {
+  it('executes one write at each step(), which returns the run that made the write and the fields that it changed', async () => {
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock(), stepped: true });
     const first = await kit.step();
     expect(await textOf('ada')).to.equal('new');
@@ -107,7 +107,7 @@ describe('a test kit', () => {
     const error = await kit.step().catch((thrown: unknown) => thrown as Error);
     expect(error).to.be.instanceOf(Error);
     expect((error as Error).message).to.match(
-      /^the invariant "a badge has a text" was broken before \w+ Badge ada, by no run of these controllers\n/,
+      /^the invariant "a badge has a text" was broken before \w+ Badge ada, and not by a run of these controllers\n/,
     );
   });
 

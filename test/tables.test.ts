@@ -108,7 +108,7 @@ describe('tables and objects with only metadata, requested by Accept', () => {
       expect(second.metadata).to.deep.equal({ resourceVersion: first.metadata.resourceVersion });
     });
 
-    it('of a page has the total', async () => {
+    it('of a page has the number of the page, and the total number of objects', async () => {
       const { body } = await ask(`${demoPersons}?page=2&size=1&sort=name,asc`, table);
       expect(body).to.include({ kind: 'Table', page: 2, size: 1, total: 2, hasPrevious: true });
       expect(body.rows).to.have.length(1);

@@ -76,7 +76,7 @@ describe('docs/testing.md', () => {
     await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
     await kit.settle();
     const letGo = faulty.holdEvents(({ kind }) => kind === 'Person');
-    await server.client.delete(Person, 'ada'); // the controller's cache still has ada
+    await server.client.delete(Person, 'ada'); // until letGo(), the controller's cache keeps ada
     letGo();
     await kit.settle();
     expect((await server.client.list(Badge)).items).to.deep.equal([]);
@@ -166,7 +166,7 @@ describe('docs/testing.md', () => {
 
     after(() => server.stop());
 
-    it('by steps', async () => {
+    it('by calls of step, each of which executes one write', async () => {
       const kit = createTestKit({ server, controllers: [personController], clock, stepped: true });
       const step = await kit.step();
       expect(step?.request).to.include({ verb: 'create', kind: 'Badge', name: 'ada' });
@@ -197,7 +197,7 @@ describe('docs/testing.md', () => {
     await server.stop();
 
     const plan = await planChanges({
-      plugins: [{ models: [Person, Badge], controllers: [personController] }], // or folders of compiled plugins.
+      plugins: [{ models: [Person, Badge], controllers: [personController] }], // Also: folders of compiled plugins.
       from: file, // The file that homeostat export wrote.
       fetch: async () => Response.json({ state: 'running' }),
     });

@@ -97,7 +97,7 @@ describe('a test run [slow]', () => {
   }
 
   for (const environment of [{ CI: 'true' }, { HOMEOSTAT_TEST_TIME_FACTOR: '6' }]) {
-    it(`multiplies the time limits that tests set, and passes the factor to their waits, with ${Object.keys(environment).join()}`, async () => {
+    it(`with ${Object.keys(environment).join()}, multiplies the time limits that tests set, and passes the factor to the waits in tests`, async () => {
       expect(await run(patience, environment)).to.include({ code: 0 });
     });
   }

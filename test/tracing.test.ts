@@ -94,7 +94,7 @@ describe('traces', () => {
     expect(linksOf(spanOf('reconcile machine'))).to.deep.equal([idOf(write)]);
   });
 
-  it('connect a write with a reconcile in a version that is not the storage version', async () => {
+  it('link a reconcile in a version other than the storage version to the write that caused it', async () => {
     const gadgets = controller(gadgetV1, { reconcile() {} });
     server = await startTestServer({ models: [gadget], controllers: [gadgets] });
     const { client } = server;

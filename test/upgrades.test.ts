@@ -21,7 +21,7 @@ function newMachine(name: string, slug: string): object {
   return { apiVersion: 'upgrades.example.com/v1', kind: 'Machine', metadata: { name }, spec: { slug, size: 1 } };
 }
 
-/** Returns the fields of an object that a newer version must not change. */
+/** Returns an object without `managedFields`, which alone a newer version of the server may change. */
 function apart(object: object): unknown {
   const { metadata, ...rest } = object as Stored;
   const { managedFields: _, ...kept } = metadata;

@@ -102,7 +102,7 @@ const member = defineVersions(MemberV2, [
 ]);
 
 describe('a plugin with a kind in several versions, declared by classes', () => {
-  it('has the indexes of the callback at its registration, and may have a controller for an older version', async () => {
+  it('may declare indexes in the callback of `register`, and may have a controller for an older version', async () => {
     const seen: string[] = [];
     const definition = controller(MemberV1, { reconcile: ({ object }) => void seen.push(object.fullName ?? '') });
     const plugin = definePlugin({

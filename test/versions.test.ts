@@ -155,7 +155,7 @@ describe('a kind in several versions', () => {
       expect([status, body.metadata, body.spec.extent]).to.deep.equal([200, metadata, '3 cm']);
     });
 
-    it('refuses a stale update and a second creation in another version (409)', async () => {
+    it('refuses a stale update and a second creation (409), also in another version than that of the first creation', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       const stale = await read(`${gadgetsV1}/a`);
       await server.patch(`${gadgetsV2}/a`, { spec: { size: 4 } });
@@ -318,7 +318,7 @@ describe('a kind in several versions', () => {
       expect((await server.delete(`${gadgetsV1}/b`)).status).to.equal(200);
     });
 
-    it('can be deleted when it has a finalizer: the response confirms the deletion, also of a second request', async () => {
+    it('can be marked as deleted when it has a finalizer: a first and a second DELETE get a Status with Success', async () => {
       const held = newGadgetV2('b', { code: 'odd' }, { finalizers: ['example.com/hold'] });
       const { metadata } = await server.create(gadgetsV2, held);
       for (const time of ['first', 'second']) {

@@ -132,7 +132,7 @@ describe('watch [compat watch]', () => {
       expect((await server.get(`${persons}/ann?watch=true`)).body.kind).to.equal('Person');
     });
 
-    it('is a watch on the old paths of a collection and of an object', async () => {
+    it('is a watch on the deprecated paths `…/watch/persons` and `…/watch/persons/<name>`', async () => {
       const old = persons.replace('/persons', '/watch/persons');
       const all = await server.watch(old);
       const one = await server.watch(`${old}/ann`);
@@ -180,7 +180,7 @@ describe('watch [compat watch]', () => {
       expect(without.summary).to.deep.equal(['DELETED bob', 'MODIFIED ann', 'ADDED bob']);
     });
 
-    it('also apply to the present objects', async () => {
+    it('also select the objects that exist when the watch begins', async () => {
       const reader = await watch('labelSelector=team');
       await server.create(persons, person('cid', {}, { labels: { team: 'blue' } }));
       await reader.count(2);
@@ -215,7 +215,7 @@ describe('watch [compat watch]', () => {
       expect(last.metadata.resourceVersion).to.equal(await now());
     });
 
-    it('has the revision of the deletion, from which a watch can resume', async () => {
+    it('is an event whose resourceVersion is the revision of the deletion, from which a watch can resume', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       await server.delete(`${persons}/ann`);
       const [event] = await reader.count(1);
@@ -231,7 +231,7 @@ describe('watch [compat watch]', () => {
   describe('server-sent events', () => {
     const accept = 'text/event-stream';
 
-    it('have the resourceVersion as id, and resume from Last-Event-ID', async () => {
+    it('have the resourceVersion as id, and a watch with a Last-Event-ID begins after this event', async () => {
       const first = await server.watch(`${persons}?watch=true&resourceVersion=${await now()}`, { accept });
       expect(first.headers['content-type']).to.equal('text/event-stream');
       await server.create(persons, person('cid'));

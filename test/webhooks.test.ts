@@ -115,7 +115,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a webhook can refuse a deletion, which keeps the object, and a dry run; the review of a dry run has dryRun true [spec operators-webhook-dry-run]', async () => {
+  it('a webhook can refuse a deletion, or a dry run, in whose review dryRun is true [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));

@@ -30,7 +30,7 @@ const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['The write is planned and committed', /^apiserver\/(registry\/writes|turns)\//],
   ['The kind and its version are found, and the write gets a revision', /^apiserver\/registry\/(kinds|history)\//],
   ['The batch is sent to the store', /^apiserver\/(encryption|store)\//],
-  ['Memory changes, and listeners are called', /^apiserver\/(index|controllers)\//],
+  ['The change is made in memory, and listeners are called', /^apiserver\/(index|controllers)\//],
   ['The response is sent', /^apiserver\/http\/response\//],
   ['Types and functions that several of these steps use', /^(apiserver\/base|controller-runtime)\//],
 ];
@@ -40,7 +40,7 @@ function stopOf(file: string): string | undefined {
   return stops.findLast(([, folders]) => folders.test(file))?.[0];
 }
 
-/** Returns the text of the steps, each with its files by folder. */
+/** Returns the list for docs/architecture.md: the steps of a create, and under each step its files by folder. */
 function listOf(files: readonly string[]): string {
   const lines = stops.flatMap(([stop], index) => {
     const own = files.filter((file) => stopOf(file) === stop);

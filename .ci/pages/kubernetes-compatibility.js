@@ -100,8 +100,8 @@ function tableOf(features, files) {
 }
 
 /**
- * Returns the table of the recorded cases in which this server's response differs from the recorded response, by the
- * response and the reason.
+ * Returns the table of the recorded cases in which this server's response differs from the recorded response. A row has
+ * all cases with the same response and reason.
  */
 function differencesOf(tests) {
   const reasons = new Map();

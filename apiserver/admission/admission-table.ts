@@ -41,7 +41,7 @@ export interface Admissions {
 }
 
 export interface AdmissionTableParts {
-  /** Finds the registered model of a kind, and its owner. */
+  /** Finds the registered model of a kind, and the name of the plugin to which the kind belongs. */
   readonly lookup: (
     gvk: GroupVersionKind,
   ) => { readonly owner: string; readonly descriptor: ModelDescriptor } | undefined;

@@ -29,9 +29,7 @@ export function* newFieldsSteps(content: Fields, type: FieldShape, pace: Pace): 
   return asNewFields(changed);
 }
 
-/**
- * Returns the node of a new value, with all fields in the value, including objects and lists that contain other fields.
- */
+/** Returns the set of all fields in a new value, including the objects and lists that contain other fields. */
 export function* allFieldsSteps(value: unknown, type: FieldShape, pace: Pace): Steps<FieldSet> {
   const size = sizeUpTo(value, fewNodes);
   if (pace.isStepOver(size)) yield;
@@ -55,7 +53,7 @@ class LargeComparison {
     this.#pace = pace;
   }
 
-  /** Compares two objects, or two lists whose items have owners. */
+  /** Compares two objects, or two lists whose single items have field managers. */
   *compare([before, after]: Pair, shape: Shape): Steps<FieldChanges> {
     if (Array.isArray(before) && Array.isArray(after) && after.length > before.length) checkItems(after);
     const found = new Comparison();

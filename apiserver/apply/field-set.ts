@@ -37,7 +37,7 @@ export function isMember(node: FieldSet): boolean {
   return Object.hasOwn(node, self) || isEmptySet(node);
 }
 
-/** Returns the node of a path that is a member, with these children below it. */
+/** Returns the node of a path that is itself a member of the set. Below it, the set has these children. */
 export function memberOf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }

@@ -224,7 +224,10 @@ function* mergeEntries(same: readonly ManagedFieldsEntry[]): Steps<ManagedFields
   return newEntry(by, yield* unionOfAll(same.map(fieldsOfEntry), new Pace()), last.time);
 }
 
-/** Compares entries by time, the oldest first. Entries that are results of earlier merges come first. */
+/**
+ * Orders entries for a merge: first all entries that are results of earlier merges, then the other entries, the oldest
+ * first.
+ */
 function compareAges(a: ManagedFieldsEntry, b: ManagedFieldsEntry): number {
   return Number(b.manager === mergedManager) - Number(a.manager === mergedManager) || compareEntries(a, b);
 }
@@ -247,7 +250,7 @@ function compareTexts(a = '', b = ''): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** A creation or an update, or an apply whose result hooks have changed; the owners of its fields are computed. */
+/** A write whose owners of fields are computed: a creation, an update, or an apply whose result a hook changed. */
 export interface TrackedWrite {
   readonly by: Manager;
   readonly shape: Shape;

@@ -10,7 +10,7 @@ import type { Fields } from './field-type.ts';
 export interface Ownership {
   /** The fields that the manager owned before. */
   readonly last: FieldSet;
-  /** All fields that have an owner now; the owner may be the same manager. */
+  /** All fields that any manager owns after the write. */
   readonly owned: FieldSet | undefined;
 }
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { AssetTable } from './asset-table.ts';
 
 describe('the table of assets', () => {
-  it('has one folder per name, and keeps the new folder of a name when the old folder is closed again', () => {
+  it('has one folder per name; a second close of the former folder does not remove the new folder', () => {
     const table = new AssetTable();
     const closeFirst = table.open('shop', '/srv/first');
     expect(() => table.open('shop', '/srv/second')).to.throw('"shop" has assets already');

@@ -39,7 +39,10 @@ export class BindingTable {
   readonly #users = new Map<string, Holdings>();
   readonly #groups = new Map<string, Holdings>();
   readonly #placed = new Map<string, Placed>();
-  /** For each role, the holdings that have a binding to it. A change of the role changes their grants. */
+  /**
+   * For each role, by the key of the binding, each {@link Holding} with a binding to this role. A change of the role
+   * discards the grants of these holdings.
+   */
   readonly #holdersOf = new Map<RoleKey, Map<string, readonly Holding[]>>();
 
   constructor(roles: RoleTable) {

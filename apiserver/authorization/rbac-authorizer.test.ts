@@ -90,7 +90,7 @@ describe('an RBAC decision', () => {
       }),
   };
   for (const [what, change] of Object.entries(changes)) {
-    it(`is made again once ${what}`, () => {
+    it(`changes to a refusal as soon as ${what}`, () => {
       const authorizer = authorizerWith({});
       expect(authorizer.decide(ann, asked).allowed).to.equal(true);
       change(authorizer);

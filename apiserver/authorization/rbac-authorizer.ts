@@ -57,8 +57,8 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   /**
-   * Returns undefined for members of `system:masters`. Their permissions do not depend on roles, so their requests need
-   * not wait.
+   * Returns a promise that resolves when memory has all acknowledged writes, also those of roles and bindings. Returns
+   * undefined when the request need not wait: always for members of `system:masters`, who need no roles.
    */
   reach(user: UserInfo): Promise<void> | undefined {
     return isMaster(user) ? undefined : this.#reach();

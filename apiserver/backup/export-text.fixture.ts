@@ -31,7 +31,7 @@ const contents: readonly Uint8Array[] = [
 ];
 
 /**
- * Returns operations that create, with each of the contents, one object of each of two kinds. One of the kinds is
+ * Returns operations that create two objects for each item of `contents`: one of each of two kinds. One of the kinds is
  * Namespaced, and in the core group.
  */
 export function exampleObjects(): readonly Operation[] {

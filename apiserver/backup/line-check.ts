@@ -16,7 +16,7 @@ const suffixLength = ',"check":""}'.length + checkLength;
 export class LineCheck {
   #last = '';
 
-  /** Returns the line of a record, with its check and a line feed. The record must have at least one field. */
+  /** Returns the line of a record: its JSON with the field `check`, and a line feed. The record must not be empty. */
   seal(record: object): string {
     const body = JSON.stringify(record).slice(0, -1);
     this.#last = this.#next(body);

@@ -18,7 +18,8 @@ export const bindingStrategy: KindStrategy = {
 };
 
 /**
- * Adds the API groups that a client left out. Values of wrong types remain unchanged, because the schema refuses them.
+ * Adds the API group of a binding's role, users and groups where the client left it out. Values of wrong types remain
+ * unchanged, because the schema refuses them.
  */
 function complete(object: ApiObject): ApiObject {
   if (!isJsonObject(object)) return object;

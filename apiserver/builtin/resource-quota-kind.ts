@@ -40,7 +40,7 @@ const amounts = {
   additionalProperties: { 'x-kubernetes-int-or-string': true },
 } as const;
 
-/** The name of the index of quotas by the replica that counts. */
+/** The name of the unique index by which a quota claims the replica that counts the objects under the quota. */
 export const counterIndex = 'counter';
 
 /**
@@ -52,9 +52,10 @@ export function counterValue({ uid, generation }: ApiObject['metadata'], counter
 }
 
 /**
- * The unique index by which a quota claims its generation and the replica that counts. When another replica counts, or
- * the limits change, the claim is removed. The store then refuses creations that require the removed claim, and the
- * server decides about them again.
+ * The unique index of a quota. Its only value names the quota's uid and generation, and the replica that counts the
+ * objects under the quota ({@link counterValue}). Each creation under the quota requires the claim of this value. When
+ * another replica begins to count, or the limits change, the quota gets another value. Then the store refuses creations
+ * that require the old claim, and the server decides about them again.
  */
 const counterOfQuota = new IndexSpec<ResourceQuotaObject>({
   name: counterIndex,

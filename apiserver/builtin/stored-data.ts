@@ -21,7 +21,7 @@ const keyPattern = /^[-._a-zA-Z0-9]+$/;
 const keyRule =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
-/** Returns the violations of the rules for the keys of values. */
+/** Returns a violation for each rule that a key in a field such as `data` of a Secret or ConfigMap breaks. */
 export function keyViolations(field: string, values: Values | null = {}): readonly FieldViolation[] {
   return Object.keys(values ?? {}).flatMap((key) =>
     keyProblems(key).map((rule) => ({

@@ -65,7 +65,7 @@ describe('FrozenEntries', () => {
     expect(examined).to.equal(count);
   });
 
-  it('finds the former state of a single object without completing the copy', () => {
+  it('finds the former state of a single object without copying the other objects', () => {
     const frozen = freeze();
     change();
     expect(frozen.find('p0007')?.revision).to.equal(1);

@@ -51,7 +51,7 @@ export class FrozenEntries {
     return this.#byKey.get(key);
   }
 
-  /** Returns the object in its state when the copy was created. */
+  /** Returns the object with this key as it was when this `FrozenEntries` was created. */
   #former(key: string): Entry | undefined {
     const { cache, feed } = this.#kind;
     if (feed.revision === this.revision) return cache.get(key);

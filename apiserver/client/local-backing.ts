@@ -40,8 +40,8 @@ export interface LocalBackingParts<T extends ApiObject> {
 }
 
 /**
- * If a closing kind has more than this number of objects, its informers take turns ({@link nextTurn}) to read the lists
- * of their last objects. To read this number of objects takes about a millisecond.
+ * When a kind with more than this number of objects is closed, each of its informers waits for {@link nextTurn} before
+ * it reads the list of its last objects. To read this number of objects takes about a millisecond.
  */
 const collectedAtOnce = 5_000;
 
@@ -67,7 +67,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   #followed: Followed | undefined;
   /** The objects that handlers knew when the informer last stopped following the kind. */
   #before: Before | undefined;
-  /** The resource for which the current call of `follow` last called `open` of the sink. */
+  /** The resource whose objects the sink's indexes have: the last one for which `follow` called `sink.open`. */
   #opened: Resource | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
@@ -164,7 +164,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    // All informers of a closing kind read their lists now, so they take turns if a list may be long.
+    // When a kind closes, all its informers read their lists at the same time. So an informer with a long list first
+    // waits for the next turn of the event loop.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries(), kept };
@@ -224,7 +225,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   #tellDifferences(followed: Followed, sink: BackingSink<T>): void {
-    // In the first run no handler has received an object yet, and open() will deliver all objects.
+    // When the informer runs for the first time, no handler has received an object yet: open() delivers all objects.
     if (this.#before === undefined) return;
     const { resource } = followed;
     const { resource: last, entries: before, kept } = this.#before;
@@ -238,7 +239,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   #tell(change: FeedChange, { resource, selects }: Followed, sink: BackingSink<T>): void {
     const seen = translate(change, selects);
     if (seen === undefined) return undefined;
-    // Handlers do not know a broken object, because it was never among the entries.
+    // The handlers never received a broken object, so they are not told that it was deleted.
     if (seen.type === 'DELETED' && change.previous !== undefined && isBroken(change.previous)) return undefined;
     const state = this.#stateOf(seen.entry, resource);
     if (seen.type === 'ADDED') return sink.added(state);

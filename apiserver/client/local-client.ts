@@ -285,8 +285,8 @@ export class LocalClient implements PluginClient {
   }
 
   /**
-   * Calls the listener after each change of permissions. If there is no guard, never calls it. Returns a function that
-   * removes the listener.
+   * Calls the listener after each change of permissions; never if the client has no guard, because then it may make all
+   * calls. Returns a function that removes the listener.
    */
   readonly #onChange = (listener: () => void): (() => void) =>
     this.#parts.guard?.onChange(listener) ?? (() => undefined);

@@ -9,13 +9,13 @@ function entryOf(length: number): Entry {
   return createEntry(object, { bytes: Buffer.from(JSON.stringify(object)), revision: 1, values: [] });
 }
 
-describe('an object that is read once', () => {
+describe('a read that does not cache the object', () => {
   for (const { length, least, most } of [
     { length: 10_000, least: 0, most: 0 },
     // An object with 200,000 numbers has 400 KB, and each step reads 16 KB.
     { length: 200_000, least: 20, most: 40 },
   ])
-    it(`is read with ${least} to ${most} pauses for ${2 * length} bytes, and is not cached`, () => {
+    it(`pauses ${least} to ${most} times for an object of ${2 * length} bytes`, () => {
       const reader = new ObjectReader();
       const entry = entryOf(length);
       const steps = reader.readOnce(entry);
@@ -28,7 +28,7 @@ describe('an object that is read once', () => {
       expect(reader.parsed(entry)).to.equal(undefined);
     });
 
-  it('is returned from the cache if an earlier read has cached it', () => {
+  it('returns the object from the cache if an earlier read has cached it', () => {
     const reader = new ObjectReader();
     const entry = entryOf(200_000);
     const kept = reader.read(entry);

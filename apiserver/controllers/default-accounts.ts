@@ -76,7 +76,8 @@ export class DefaultAccounts {
         this.#queue.add(namespace);
     });
     this.#unsubscribe.set(resource, unsubscribe);
-    // Either kind may be opened last, and namespaces without an account can be found only when both kinds are open.
+    // All namespaces are checked when either kind is opened: the controller finds a namespace without an account only
+    // when both Namespace and ServiceAccount are open, and either can be opened last.
     const namespaces = isNamespaces ? resource : this.#parts.table.get(namespaceKind);
     for (const { name } of namespaces?.cache.entries() ?? []) this.#queue.add(name);
   }

@@ -18,8 +18,8 @@ export const defaultEventTtlMs = 3_600_000;
 const intervalMs = 60_000;
 
 /**
- * The number of events that are checked in one turn of the event loop. The expired ones are deleted at the same time.
- * Requests run before the next events are checked.
+ * The number of events that are checked in one turn of the event loop. The deletions of the expired events among them
+ * run concurrently. Requests run before the next events are checked.
  */
 const judgedAtOnce = 100;
 
@@ -166,7 +166,10 @@ export class EventExpiry {
   }
 }
 
-/** The fields with the times of an event's occurrences, of both kinds of events. Clients may have written any value. */
+/**
+ * The fields with the times of an event's occurrences, in `v1` and in `events.k8s.io/v1`. Clients may have written any
+ * value.
+ */
 interface EventTimes {
   readonly lastTimestamp?: unknown;
   readonly deprecatedLastTimestamp?: unknown;

@@ -48,7 +48,7 @@ const handledAtOnce = 100;
 /** A newly served kind with at most this number of objects is read in one step, which takes some milliseconds. */
 const learnedAtOnce = 5000;
 
-/** The number of objects of a larger kind that are read in one step. */
+/** The number of objects that are read in one step, for a kind with more than {@link learnedAtOnce} objects. */
 const learnedPerStep = 1000;
 
 const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidation: 'Ignore' } as const;
@@ -67,7 +67,10 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
-  /** One promise for each large kind that is being added or removed. No object is judged while one is pending. */
+  /**
+   * One promise for each large kind whose objects are being added to the graph or removed from it. While one of these
+   * promises is pending, the collector handles no object.
+   */
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
   /**
@@ -256,7 +259,7 @@ export class GarbageCollector {
     if (isReleased && owners?.some((owner) => this.#graph.isOrphaning(owner.uid)) === true)
       return this.#strip(node, decodeObject(entry.bytes), (owner) => !this.#graph.isOrphaning(owner.uid));
     if (uid !== undefined && staysFor(entry)) return this.#letGo(node, uid);
-    // Informers have already parsed most of the objects that controllers create.
+    // `parsed` returns the object if an informer has already parsed it, as it has most objects with owners.
     if (deletion === undefined && owners !== undefined)
       return this.#judge(node, this.#parts.parsed(entry) ?? decodeObject(entry.bytes));
   }
@@ -286,8 +289,9 @@ export class GarbageCollector {
   }
 
   /**
-   * Deletes an object whose owners are deleted, or are being deleted in the foreground. `isAwaited` is true if one is
-   * being deleted. An object with dependents is then deleted in the foreground, too, so that the owner waits for these.
+   * Deletes an object whose owners are deleted, or are being deleted in the foreground. `isAwaited` is true if at least
+   * one owner is being deleted in the foreground. Then an object that has dependents is deleted in the foreground, too:
+   * it stays until the dependents that block its deletion are deleted.
    */
   async #delete(node: Node, object: ApiObject, isAwaited: boolean): Promise<void> {
     const { registry, logger } = this.#parts;
@@ -322,11 +326,12 @@ export class GarbageCollector {
   }
 
   /**
-   * Removes the finalizer of an object that is being deleted, unless the object still has to wait for its dependents.
+   * Removes the finalizer `foregroundDeletion` or `orphan` of an object that is being deleted, unless the object still
+   * has to wait for its dependents.
    */
   async #letGo(node: Node, uid: string): Promise<void> {
     if (this.#graph.holds(uid)) return;
-    // Other replicas may have created dependents.
+    // Other replicas may have created dependents, so memory first catches up with the database.
     await this.#parts.revisions.reach(undefined);
     const entry = node.resource.cache.get(node.key);
     if (this.#queue.isStopped || entry?.uid !== uid || !staysFor(entry) || this.#graph.holds(uid)) return;

@@ -44,7 +44,7 @@ describe('OwnerGraph', () => {
     expect(graph.holds('b')).to.equal(false);
   });
 
-  it('makes an object wait for dependents that form a cycle', () => {
+  it('makes a deleted object wait for dependents that form a cycle with each other', () => {
     const graph = graphOf(going('a'), going('b', 'a', 'c'), going('c', 'b'));
     expect(graph.holds('a')).to.equal(true);
   });

@@ -71,7 +71,7 @@ export class OwnerGraph {
     return this.#dependents.has(uid ?? '');
   }
 
-  /** Returns all objects that wait for their dependents. */
+  /** Returns all objects whose removal waits until their dependents are deleted or orphaned. */
   leaving(): Iterable<Node> {
     return this.#leaving.values();
   }
@@ -86,7 +86,8 @@ export class OwnerGraph {
 
   /**
    * True when the object with this UID still has dependents that must be deleted, or lose their reference to the
-   * object, before the object is removed. Dependents that stay with their owner do not count.
+   * object, before the object is removed. Dependents for which {@link staysWithOwner} is true do not count: they are
+   * removed after their owner.
    */
   #hasReleasable(uid: string): boolean {
     for (const { resource } of this.dependentsOf(uid)) if (!staysWithOwner(resource.model)) return true;

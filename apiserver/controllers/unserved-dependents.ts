@@ -50,7 +50,10 @@ export class UnservedDependents {
     return (await this.#looks.get()).has(isDependent);
   }
 
-  /** Searches once for all waiting callers of `some`. Returns their functions that match a stored reference. */
+  /**
+   * Reads the store once for all calls of `some` that wait. Returns the functions of these calls that a reference in an
+   * object of an unserved kind matches.
+   */
   async #look(): Promise<ReadonlySet<IsDependent>> {
     const { store, table, log, hidden } = this.#parts;
     const asked = this.#asked;

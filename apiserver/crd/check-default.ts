@@ -32,9 +32,9 @@ export class DefaultCheck {
   }
 
   /**
-   * Checks that a default is valid by its schema, and has no field that would be pruned. A default also gets the
-   * defaults of the fields inside it. Together with these, it must not have more than 10,000 values, and must not
-   * contain itself. Yields the work done.
+   * Checks that a default is valid by its schema, and has no field that would be pruned. The defaults of fields inside
+   * the default are filled in first. With these, a default must not have more than 10,000 values, and must not contain
+   * itself endlessly. Yields the work done.
    */
   *check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): MeasuredWork<void> {
     const text = JSON.stringify(schema.default);

@@ -32,8 +32,8 @@ interface Visit {
    */
   readonly cardinality: number | undefined;
   /**
-   * The path of the outermost list around the schema that is not of type map, so that its items have no counterpart in
-   * the object before a write; undefined when there is none.
+   * The path of the outermost list that contains the schema and is not of the list type `map`; undefined without such a
+   * list. The items of such a list cannot be matched with those of the object before a write.
    */
   readonly uncorrelated: string | undefined;
 }

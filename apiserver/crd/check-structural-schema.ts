@@ -55,12 +55,13 @@ interface Place {
   readonly level: 'root' | 'field' | 'item' | 'branch';
   /** True for a branch that may have a `type`: one of the two branches of {@link isIntOrString}. */
   readonly mayHaveType?: boolean;
-  /** True for the first branch of an allOf that is not itself in a branch. */
+  /** True for the first schema in the allOf of a schema whose own level is not `branch`. */
   readonly isFirstOfAll?: boolean;
   /** True for the apiVersion, kind and metadata of a resource, and for all schemas below them. */
   readonly isMetadata: boolean;
   /**
-   * Counts the schemas in allOf, anyOf, oneOf and not, below one field or items. All these schemas share the counter.
+   * Counts the members of allOf, anyOf, oneOf and not in one schema, and in all schemas below these members. All these
+   * schemas share the counter.
    */
   readonly branches: { count: number };
 }
@@ -94,7 +95,7 @@ class SchemaCheck {
   readonly #cost: SchemaCost;
   /** True once a schema has an unsupported keyword. Such a keyword may change the meaning of all other keywords. */
   #isUnsupported = false;
-  /** The fields whose schemas have branches. */
+  /** The fields whose schemas have branches: `allOf`, `anyOf`, `oneOf` or `not`. */
   readonly #composed: Visit[] = [];
   readonly #defaults: (readonly [field: string, schema: DefinitionSchema])[] = [];
   /**
@@ -274,7 +275,7 @@ function isGiven(value: unknown, empty: (typeof structuralKeywords)[number][1]):
   return empty === 'undefined' || value === true;
 }
 
-/** True for the only list of branches that may have types. Kubernetes recognizes it by its exact form. */
+/** True for an `anyOf` of an integer and a string, in this order: the only `anyOf` whose branches may have types. */
 function isIntOrString(branches: DefinitionSchema['anyOf']): boolean {
   return JSON.stringify(branches) === '[{"type":"integer"},{"type":"string"}]';
 }

@@ -77,7 +77,8 @@ export class SchemaCost {
   }
 
   /**
-   * Compiles a pattern, unless it is too large. Returns the work in states; 0 for a pattern that was compiled before.
+   * Compiles a pattern, unless it is too large, and reports a violation if it is too large or invalid. Returns the
+   * estimated number of its states, as a measure of the work; 0 for a pattern that was checked before.
    */
   checkPattern(field: string, pattern: unknown, violations: DefinitionViolations): number {
     if (typeof pattern !== 'string') return 0;

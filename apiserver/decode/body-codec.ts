@@ -79,7 +79,7 @@ export class BodyCodec {
   readonly #ending = new Set<Promise<unknown>>();
   #worker: Worker | undefined;
   #current: Job | undefined;
-  /** The worker of the current job. */
+  /** The worker thread that executes the current job. */
   #currentWorker: Worker | undefined;
   #idle: Timer | undefined;
   #isClosed = false;

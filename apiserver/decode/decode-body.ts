@@ -33,7 +33,8 @@ function parseApplied(text: string): unknown {
     return parseJson(text, objectLimits);
   } catch (error) {
     if (error instanceof ApiError && error.reason === 'RequestEntityTooLarge') throw error;
-    // Either the text is YAML in braces, or it has a mistake, whose position the YAML parser reports.
+    // A text in braces that is not JSON may be YAML. If it is not YAML either, the YAML parser reports the position of
+    // the mistake.
     return parseWholeYaml(text);
   }
 }

@@ -23,7 +23,7 @@ describe('parseJson', () => {
     [15, ''],
     [500, ' [slow]'],
   ] as const) {
-    it(`returns every JSON value${tier}`, () => {
+    it(`parses the JSON text of a value to an equal value${tier}`, () => {
       // -0 is left out, because JSON.stringify writes it as 0.
       const values = fc
         .jsonValue({ stringUnit: 'binary', depthSize: 'medium' })

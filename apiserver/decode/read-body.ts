@@ -174,8 +174,8 @@ function gone(): Error {
 }
 
 /**
- * The largest body that counts as small. Larger bodies are given to their readers as soon as they are complete, because
- * 16 of them in one turn would take too long.
+ * The maximum size, in bytes, of a body that is given to its reader together with others (see {@link giveTogether}).
+ * A larger body is given to its reader as soon as it is complete, because 16 of them in one turn would take too long.
  */
 const largestTogether = 16 * 1024;
 

@@ -51,7 +51,7 @@ spec:
     ['spec.empty', 20],
     ['spec.a.b', 22],
   ] as const) {
-    it(`finds "${field}"`, () => {
+    it(`returns the line of the field "${field}"`, () => {
       expect(one(yaml).lineOf(field)).to.equal(line);
     });
   }

@@ -53,7 +53,7 @@ interface PartRead {
   readonly read: readonly (LocatedYamlDocument | YamlMistake)[];
   /** The number of documents in the part, including those without content. */
   readonly count: number;
-  /** True when the syntax of the part is wrong, so that its documents are unknown. */
+  /** True when this part of the YAML text has a syntax error, so that the documents in the part are unknown. */
   readonly isBroken: boolean;
 }
 

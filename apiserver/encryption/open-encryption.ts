@@ -55,16 +55,16 @@ export function defaultEncryption(database: string): OpenEncryption {
 
 /** The properties of an exported file that an import needs to know. */
 export interface ExportedForm {
-  /** The names of the keys with which objects of the file are encrypted. */
+  /** The names of the keys with which objects in the exported file are encrypted. */
   readonly keys: readonly string[];
-  /** The kinds whose objects are in plain text in the file. */
+  /** The kinds of which the exported file has objects in plain text. */
   readonly plainKinds: readonly StoredKind[];
 }
 
 /**
- * Finds the keys for an import, as {@link defaultEncryption} does. If the export has no Secrets and no vault in plain
- * text, no key is read or created: if the export has Secrets, they are already encrypted, and the operator has to copy
- * the key of the exported database.
+ * Finds the keys for an import. If Secrets or the vault are in plain text in the export, finds or creates the key as
+ * {@link defaultEncryption} does. Otherwise reads and creates no key: Secrets in the export are already encrypted, and
+ * the operator has to copy the key of the exported database.
  */
 export function importEncryption(database: string, { keys, plainKinds }: ExportedForm): OpenEncryption {
   const needsKey = plainKinds.some((kind) => withoutKeys.isOutdated(withoutKeys.of(kind), new Uint8Array()));

@@ -33,12 +33,15 @@ const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly 
 export const maxCost = 4;
 
 /**
- * A list that reads at most this number of objects takes one seat of `people`. A longer list may take more seats: of
- * `people` if the client set a limit, otherwise of `bulk`.
+ * A list that reads at most this number of objects takes one seat of the level `people`. A longer list may take more
+ * seats: of the level `people` if the request has a `limit`, otherwise of the level `bulk`.
  */
 const smallList = 500;
 
-/** A list of more than {@link smallList} objects takes one seat for this many objects, but at most {@link maxCost}. */
+/**
+ * The number of objects for which a longer list takes one seat. A list of more than {@link smallList} objects takes the
+ * number of its objects divided by this number, rounded up, but at most {@link maxCost} seats.
+ */
 const objectsOfSeat = 1000;
 
 /** The level of a request, and the number of seats that it takes. */

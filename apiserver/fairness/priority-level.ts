@@ -2,7 +2,8 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
 /**
- * How long the limits for several identities still apply after two successive requests came from different identities.
+ * How long the limits for several identities apply. The time begins again whenever a request comes from another identity
+ * than the request before it.
  */
 const sharedMs = 10_000;
 
@@ -16,7 +17,7 @@ export class Contention {
     this.#clock = clock;
   }
 
-  /** Notes a request. */
+  /** Notes that an identity has sent a request. */
   note(identity: string): void {
     if (identity === this.#last) return;
     if (this.#last !== undefined) this.#untilMs = this.#clock.monotonicMs() + sharedMs;
@@ -243,7 +244,10 @@ export class PriorityLevel {
     this.#sweep.unref?.();
   }
 
-  /** Refuses the first requests of each queue that have waited for too long, or whose client has disconnected. */
+  /**
+   * Refuses requests from the front of each queue, up to the first one that may still wait: one that has not waited too
+   * long, and whose client is still connected.
+   */
   #sweepQueues(): void {
     const nowMs = this.#parts.clock.monotonicMs();
     for (const flow of this.#waiting) {

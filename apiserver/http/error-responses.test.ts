@@ -35,7 +35,7 @@ describe('an error of a request', () => {
       expect(await answer.json()).to.include({ kind: 'Status', reason: 'ServiceUnavailable' });
     });
 
-  it('causes a 500 if it has another code and is not an ApiError', async () => {
+  it('causes a 500 without its message if it is not an ApiError, and its code is neither EMFILE nor ENFILE', async () => {
     thrown = Object.assign(new Error('secret'), { code: 'EACCES' });
     const answer = await ask();
     expect(answer.status).to.equal(500);

@@ -73,8 +73,8 @@ export class RequestObserver {
   end(context: Context, { sinceMs, inflight }: Observed, failure: Failure | undefined): void {
     inflight.value -= 1;
     const asked = askedOf(context);
-    // Requests for the same kind often follow each other, and to create a key for the map takes as long as the rest of
-    // this function.
+    // Requests for the same kind often follow each other, so the metrics of the last request are kept: to create the
+    // key that finds them in the map takes as long as the rest of this function.
     const last = this.#last;
     const isSame =
       asked.verb === last?.verb &&

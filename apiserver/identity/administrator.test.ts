@@ -68,7 +68,7 @@ describe('the administrator', () => {
     expect(JSON.stringify([...vault.entries('')])).to.not.include(file.token);
   });
 
-  it('gets a new token when the file is deleted, and the previous token becomes invalid', async () => {
+  it('gets a new token when the file with the token is deleted, and the previous token becomes invalid', async () => {
     const before = new FileInMemory();
     await open(before);
     const after = new FileInMemory();
@@ -93,7 +93,7 @@ describe('the administrator', () => {
     expect([two.token, isIn(second, one)]).to.deep.equal([undefined, true]);
   });
 
-  it('gets another token when someone writes the missing file on a replica, as the warning of the replica says', async () => {
+  it('gets the token that someone writes into the missing token file of a replica; a warning has announced this', async () => {
     await open(new FileInMemory(), true);
     const warnings: string[] = [];
     const file = new FileInMemory();

@@ -14,7 +14,7 @@ export interface AdministratorFile {
    * Returns the token; undefined if there is no file. @throws Error when the file cannot be read or has no valid token
    */
   read(): string | undefined;
-  /** Creates the file with this token. */
+  /** Creates the file at `path`, with this token in it. */
   write(token: string): Promise<void>;
 }
 

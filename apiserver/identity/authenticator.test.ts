@@ -34,7 +34,7 @@ describe('the authenticator of requests, for a token that it has accepted on the
     expect(calls()).to.equal(2);
   });
 
-  it('asks the authenticator only once when it returns a promise of the user', async () => {
+  it('calls `ofToken` only once for a request when `ofToken` returns a promise of the user', async () => {
     const { request, calls } = connection([() => ada, () => Promise.resolve(ada)]);
     await request();
     expect(await request()).to.equal(ada);

@@ -19,7 +19,10 @@ export interface ConnectionAuthenticator {
 /** Finds the user of a request without an Authorization header, by the cookie of a session. */
 export interface SessionFinder {
   readonly ofRequest: Lookup<IncomingMessage>;
-  /** True for a request with the cookie of a session, even if the session has ended. */
+  /**
+   * True for a request with the cookie of a session, even if the session has ended. Such a request does not count as
+   * one without a credential.
+   */
   hasCredential(request: IncomingMessage): boolean;
 }
 

@@ -8,7 +8,7 @@ import type { TokenAuthenticator } from './token-authenticator.ts';
  */
 const maxKeptLength = 2048;
 
-/** The token of a kept header, and its authenticator. */
+/** The token of the last accepted Authorization header of a connection, and the authenticator that accepted it. */
 export interface Kept {
   readonly token: BearerToken;
   /** The authenticator that accepted the token. */
@@ -44,11 +44,14 @@ declare module 'node:net' {
  * time.
  */
 export class SentHeaders {
-  /** The memory that all connections share for the comparison. */
+  /** The memory into which the header of a request is copied, to compare it with the kept header of the connection. */
   readonly #words = new Int32Array(maxKeptLength / 4);
   readonly #bytes = Buffer.from(this.#words.buffer);
 
-  /** Returns the token of the connection's last accepted header, and its authenticator, if `header` equals it. */
+  /**
+   * If `header` equals the last accepted Authorization header of the connection, returns the token of this header, and
+   * the authenticator that accepted the token. Otherwise returns undefined.
+   */
   keptOf(socket: Socket, header: string): Kept | undefined {
     const found = socket[kept];
     if (found?.length !== header.length) return undefined;

@@ -54,7 +54,7 @@ describe('ChangeFeed', () => {
     expect(() => createFeed().since(9)).to.throw('too old resource version: 9 (10)');
   });
 
-  it('returns each former state in the window once, and how many bytes a trim frees', () => {
+  it('formerStates iterates over each former state in the window once; trim returns the number of bytes that it frees', () => {
     const feed = createFeed();
     const states = [11, 12, 13, 14].map((revision) => personEntry(cache, createPerson({ name: 'ann' }), revision));
     const [first, second, third, gone] = states as [StoredEntry, StoredEntry, StoredEntry, StoredEntry];
@@ -146,7 +146,7 @@ describe('ChangeFeed', () => {
     expect(late).to.deep.equal([11, 12, 13]);
   });
 
-  it('delivers the many changes that leap receives in several turns of the event loop, before any later change', async () => {
+  it('delivers many differences passed to leap over several turns of the event loop, and later changes after them', async () => {
     const feed = createFeed();
     const seen: number[] = [];
     let most = 0;

@@ -46,7 +46,7 @@ export class ChangeFeed {
     this.#revision = parts.floor;
   }
 
-  /** The revision of the last change; the floor when there was no change. */
+  /** The revision of the last change. Before the first change: {@link floor}, after which the changes begin. */
   get revision(): number {
     return this.#revision;
   }
@@ -57,8 +57,8 @@ export class ChangeFeed {
   }
 
   /**
-   * The number of bytes of the objects as the changes in the window left them. The state before a change does not
-   * count, because an earlier change left it, or the kind was loaded with it.
+   * The total size, in bytes, of the objects after each change in the window. The object before a change is not
+   * counted: it is the result of an earlier change, or was loaded with the kind.
    */
   get bytes(): number {
     return this.#window.bytes;
@@ -168,8 +168,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Iterates over the states in the window: before and after each change. The caller may move the record of a state
-   * before it takes the next state.
+   * Iterates over the states of objects in the window: those before and those after each change. The caller may move the
+   * record of a state to another place in memory before it takes the next state.
    */
   states(): IterableIterator<Entry> {
     return this.#window.states();

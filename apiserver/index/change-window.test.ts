@@ -93,7 +93,7 @@ class Model {
     const parts = { revision: this.#revision, bytes, values: [name] };
     const entry = createEntry({ metadata: { name } }, { ...parts, slabs: this.#slabs });
     if (this.#random(50) > 0) return entry;
-    // An object that cannot be read has no record.
+    // One entry in 50 has the form of an object that cannot be read: it has no record in a block.
     const { key, values, size } = entry;
     const noRecord = { namespace: undefined, uid: undefined, owners: undefined, deletion: undefined };
     return { ...noRecord, key, name, revision: this.#revision, bytes, values, size };

@@ -6,8 +6,9 @@ import type { Entry } from './entry.ts';
 import { PackedChanges, packedTogether, statesOf } from './packed-changes.ts';
 
 /**
- * The minimum number of latest changes that stay objects. All watchers that keep up read the same instances, so they
- * share what is derived from a change, such as its JSON.
+ * The minimum number of latest changes that are kept as JavaScript objects; earlier changes are packed into arrays of
+ * numbers. All watchers that keep up read the same objects, so they share what is derived from a change, such as its
+ * JSON.
  */
 const mostRecent = 1024;
 
@@ -31,8 +32,8 @@ export class ChangeWindow {
   }
 
   /**
-   * The number of bytes of the objects as the changes left them. The state before a change does not count, because an
-   * earlier change left it, or the kind was loaded with it.
+   * The number of bytes of all objects in the window, each in the state after its change. The state before a change is
+   * not added: it is already counted as the result of an earlier change, or belongs to the objects that were loaded.
    */
   get bytes(): number {
     return this.#bytes;
@@ -83,7 +84,7 @@ export class ChangeWindow {
     let low = 0;
     let high = this.length;
     const first = this.#recent[0];
-    // Most readers have seen all but the latest changes.
+    // The search begins with the changes that are not packed yet, if the reader has seen all packed ones, as most have.
     if (first !== undefined && first.revision <= revision) low = this.#packedLength;
     while (low < high) {
       const middle = (low + high) >>> 1;

@@ -111,8 +111,8 @@ class Pair {
   }
 
   #note(change: { readonly after: State; readonly before: State | undefined }): void {
-    // The history has its own JavaScript objects for entries, as if the table no longer kept those that it returned
-    // before.
+    // The table keeps some of the JavaScript objects of its entries. The history makes new ones, so that the test also
+    // covers objects that the table does not keep.
     const [after, before] = [ownOf(change.after), change.before && ownOf(change.before)];
     this.#states.push({ after, before });
     const [old] = this.#states.length > this.#mostStates ? this.#states.splice(0, 1) : [];
@@ -137,7 +137,7 @@ function expectState(entry: Entry, name: string, content: Buffer): void {
 
 describe('compactSlabs', () => {
   for (const states of [0, 1500])
-    it(`keeps all entries, ${states} former states, and bytes that were read before, while writes continue between its steps [slow]`, () => {
+    it(`changes no entry, no former state (of ${states}), and no bytes read earlier, even with writes between its steps [slow]`, () => {
       const pair = new Pair(1, states);
       for (let round = 0; round < 10; round += 1) {
         pair.writeMany(3000);
@@ -160,7 +160,7 @@ describe('compactSlabs', () => {
     pair.expectEqual();
   });
 
-  it('moves each state of the history only once, and the current state of an object together with the object', () => {
+  it('copies each state of an object only once, even if two changes of the history, or a change and the table, have it', () => {
     const pair = new Pair(6, 4000);
     for (let round = 0; round < 2; round += 1) for (let at = 0; at < 2000; at += 1) pair.put(`n-${at}`, 4000);
     for (let at = 0; at < 2000; at += 1) if (at % 3 !== 0) pair.delete(`n-${at}`);

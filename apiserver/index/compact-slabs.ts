@@ -12,8 +12,8 @@ const seenPerStep = 500;
 const movedPerStep = 256 * 1024;
 
 /**
- * The share of all live bytes after which a compaction chooses no further blocks. It is limited, because the old blocks
- * remain in memory until V8 collects garbage.
+ * A compaction stops to choose blocks when the chosen blocks have this share of all live bytes. The share is limited,
+ * because a compaction copies these bytes, and the old blocks remain in memory until V8 collects garbage.
  */
 const movedShare = 1 / 4;
 
@@ -23,7 +23,7 @@ const fullShare = 0.9;
 /** The entries whose records are in the memory of a kind. */
 export interface SlabUsers {
   readonly table: EntryTable;
-  /** Returns the states that are not in the table, each once. */
+  /** Returns each former state of an object that the change feed still has. These states are not in the table. */
   readonly formerStates: () => Iterable<Entry>;
   /** Returns the entries of the change feed: former states, and current states, whose records are also in the table. */
   readonly states: () => Iterable<Entry>;
@@ -118,8 +118,9 @@ function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): Sto
 const noBlock = new Block(0);
 
 /**
- * Returns the blocks with the smallest shares of live bytes, up to {@link fullShare}, until they have {@link
- * movedShare} of all live bytes. Also returns the number of live bytes and of garbage bytes in all other blocks.
+ * Chooses the blocks to empty: takes those with the smallest shares of live bytes first, and stops when the chosen
+ * blocks have {@link movedShare} of all live bytes. Never chooses a block whose share is above {@link fullShare}. Also
+ * returns the number of live bytes and of garbage bytes in all other blocks.
  */
 function sparsest(live: ReadonlyMap<Block, number>): {
   readonly sparse: ReadonlySet<Block>;

@@ -66,12 +66,12 @@ export function createEntry(
   });
 }
 
-/** Copies an entry into the memory of a kind. An entry that is already a record is returned unchanged. */
+/** Copies an entry into the memory of a kind. Returns a {@link StoredEntry} unchanged, since it is a copy already. */
 export function entryIn(slabs: Pick<Slabs, 'placeBehind'>, entry: Entry): StoredEntry {
   return entry instanceof StoredEntry ? entry : writeRecord(slabs, entry);
 }
 
-/** Copies an entry into separate memory. An entry that is already a record is returned unchanged. */
+/** Copies an entry into memory of its own. Returns a {@link StoredEntry} unchanged, since it is a copy already. */
 export function entryAlone(entry: Entry): StoredEntry {
   return entryIn(alone, entry);
 }

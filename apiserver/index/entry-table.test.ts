@@ -16,7 +16,7 @@ describe('EntryTable', () => {
     const [slabs, table, model, rows] = [new Slabs(), new EntryTable(), new Map<string, StoredEntry>(), new Map()];
     const random = seededRandom(3);
     for (let revision = 1; revision <= 30_000; revision += 1) {
-      // The table first grows, and shrinks later.
+      // A removal becomes more probable with each revision, so the table first grows and later shrinks.
       const name = `n${Math.floor(random() * 9000)}`;
       const row = table.find(name);
       if (row !== (rows.get(name) ?? -1)) expect.fail(`${name} is in row ${row}, not ${rows.get(name)}`);
@@ -44,7 +44,7 @@ describe('EntryTable', () => {
     ).to.deep.equal([]);
   });
 
-  it('returns the same object for the same entry of a small kind, and does not change the list that placesOf has returned', () => {
+  it('entry returns the object that add received, in a small kind; later writes do not change a result of placesOf', () => {
     const [slabs, table] = [new Slabs(), new EntryTable()];
     const first = entryOf(slabs, 'a', 1);
     const row = table.add(first);

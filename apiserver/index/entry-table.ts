@@ -286,7 +286,7 @@ export class EntryTable {
     return rows;
   }
 
-  /** Returns the entries of rows, as they are now. */
+  /** Returns the entries that these rows have now. Later changes of the rows do not affect the result. */
   placesOf(rows: Int32Array): EntryPlaces {
     const places = new EntryPlaces(this.#blocks, rows.length);
     for (const row of rows) places.add(inBounds(this.#block[row]), inBounds(this.#at[row]));

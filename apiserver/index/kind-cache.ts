@@ -68,7 +68,10 @@ export class KindCache {
     return this.#table.size;
   }
 
-  /** Returns the number of objects in a namespace by the index; {@link size} if the index is not built. O(log n). */
+  /**
+   * Returns the number of objects in a namespace, in O(log n). If the index of namespaces is not built, returns the
+   * number of objects in all namespaces.
+   */
   sizeIn(namespace: string): number {
     const index = this.#byName.get(namespaceIndex.name);
     if (index?.isMade !== true) return this.size;
@@ -173,8 +176,9 @@ export class KindCache {
   }
 
   /**
-   * Creates new content for this cache from `entries`, in steps, while the current content remains in use. The new
-   * content has the parts of indexes that are built now, and the values of each index that is not built on demand.
+   * Creates new content for this cache from `entries`, in steps, while the current content remains in use. Of each
+   * index, it builds the parts that the current content has. It also builds {@link KindIndex.values} of each index,
+   * unless {@link isMadeOnDemand} is true for the index.
    */
   *contentsOf(entries: Iterable<Entry>): Steps<CacheContents> {
     const broken = new Map<string, BrokenEntry>();

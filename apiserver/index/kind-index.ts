@@ -73,7 +73,7 @@ export class KindIndex {
     return this.#values.isMade;
   }
 
-  /** True when a part is built, or is being built. */
+  /** True when at least one sorted list of this index is built or being built, so that changes must update it. */
   get follows(): boolean {
     for (const part of this.#parts) if (part.follows) return true;
     return false;
@@ -127,7 +127,8 @@ export class KindIndex {
     if (!isStringList(values)) throw new IndexValueError(name, 'index function must return strings');
     if (values.length > 1 && !indexFunc.multiValued)
       throw new IndexValueError(name, `index function must return one value, not ${values.length}`);
-    // Most index functions return sorted values, and to sort 10,000 labels again takes 5 ms.
+    // Values that are already sorted, as most index functions return them, are not sorted again: for 10,000 labels, that
+    // would take 5 ms.
     const distinct =
       values.length < 2 || isDistinctSorted(values) ? values : [...new Set(values)].sort(compareCodePoints);
     const [first] = distinct;
@@ -156,8 +157,8 @@ export class KindIndex {
   }
 
   /**
-   * Builds the parts from stored orders of the rows of a table. If `isWanted` is true and {@link values} has no stored
-   * order, it is built from the entries that `named` returns.
+   * Builds each part that has a stored order of the rows of the table. If `isWanted` is true and there is no stored
+   * order for {@link values}, this method builds {@link values} from the entries that `named` returns.
    */
   *restore(
     table: EntryTable,
@@ -175,14 +176,14 @@ export class KindIndex {
     return made;
   }
 
-  /** Replaces the parts by the result of {@link remake} or {@link restore}. */
+  /** Replaces the parts of this index with those that {@link remake} or {@link restore} has built. */
   take(made: MadeParts): void {
     for (const [at, part] of this.#parts.entries()) part.set(made[at]);
   }
 
   /**
-   * Removes the items that a change takes from a row. {@link enter} must be called once the entry of the row is
-   * replaced.
+   * Removes from this index the values that the entry of a row loses by a change. After the caller has replaced the
+   * entry in the table, it must call {@link enter}, which adds the new values.
    */
   leave(row: number, change: ValueChange): void {
     for (const part of this.#parts) part.leave(row, change);
@@ -202,7 +203,8 @@ function allOf(values: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the value under which `absent` has an entry: the empty string for an entry without a value, otherwise none.
+ * Returns the values of an entry in the index `absent`: one empty string if the entry has no value of this index,
+ * otherwise an empty list.
  */
 function noneOf(values: readonly string[]): readonly string[] {
   return values.length === 0 ? oneEmpty : noValues;

@@ -112,14 +112,17 @@ export class LazyIndex {
     return index;
   }
 
-  /** Removes the items that a change takes from a row. {@link enter} must be called once the row has changed. */
+  /**
+   * Removes from the index the items of a row's values that the change removes. Call this before the row changes, and
+   * {@link enter} afterward.
+   */
   leave(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
     for (const value of this.#itemsWithout(change.before, change.after)) index.remove(value, row);
   }
 
-  /** Adds the items that a change has added to a row. */
+  /** Adds to the index the items of a row's values that the change has added. */
   enter(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
@@ -127,8 +130,8 @@ export class LazyIndex {
   }
 
   /**
-   * Returns the index that has the items of a row; undefined when no index is built, or when the row will be added at
-   * the end of the build.
+   * Returns the index that has the items of a row. Returns undefined when the index is neither built nor being built,
+   * or when its build will add the row only at the end.
    */
   #following(row: number, change: ValueChange): SortedIndex | undefined {
     if (this.#made !== undefined || this.#build === undefined) return this.#made;
@@ -162,7 +165,7 @@ export class LazyIndex {
   }
 
   #steps(build: Build): Steps<SortedIndex> {
-    // The entries are read in this turn, from which on `changed` has the rows that change.
+    // The build begins with the entries of this turn. `changed` collects the rows that change from this turn on.
     return this.#stepsFrom(this.#current.table(), this.#current.named(), build);
   }
 

@@ -27,7 +27,7 @@ export class PackedChanges {
   readonly #revisions: Float64Array;
   readonly #types: Uint8Array;
   readonly #places: Int32Array;
-  /** The changes with an entry that is not a record, by their position. There are hardly any. */
+  /** The few changes whose states are not records in blocks, and so cannot be packed; by the position of the change. */
   readonly #others = new Map<number, FeedChange>();
   /** Changes before this position are dropped. */
   #dropped = 0;

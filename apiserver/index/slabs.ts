@@ -13,7 +13,10 @@ const largestShared = largestBlock / 8;
 /** The space for the record behind a large object, in bytes. */
 const largeRoom = 4096;
 
-/** The share of garbage above which memory is compacted, if the garbage is also more than a largest block. */
+/**
+ * The share of garbage above which the memory of a kind is compacted, if the garbage also has more bytes than
+ * {@link largestBlock}.
+ */
 const garbageShare = 1 / 6;
 
 /**
@@ -47,7 +50,7 @@ export interface RecordPlace {
   readonly block: Block;
   /** The position of the record, a multiple of four. */
   readonly at: number;
-  /** The position of the bytes. */
+  /** The position in the block at which the bytes that the record describes begin. */
   readonly bytesAt: number;
 }
 
@@ -57,7 +60,7 @@ export interface RecordPlace {
  */
 export class Slabs {
   #shared: Filling | undefined;
-  /** The memory of the large object that was allocated last. */
+  /** The block of the large object for which memory was allocated last; undefined when there is none. */
   #large: Filling | undefined;
   /**
    * The number of bytes in use. Between {@link seal} and {@link settle}, it counts only the blocks that were begun
@@ -65,7 +68,7 @@ export class Slabs {
    */
   #used = 0;
   #garbage = 0;
-  /** The blocks that were begun since {@link seal}; undefined after {@link settle}. */
+  /** The blocks that were begun after {@link seal}; undefined before this call, and again after {@link settle}. */
   #fresh: Set<Block> | undefined;
 
   /**
@@ -128,7 +131,10 @@ export class Slabs {
     return this.#fresh?.has(block) !== true;
   }
 
-  /** Adds the bytes of the sealed blocks that remain in use, and sets the number of bytes that are garbage. */
+  /**
+   * Ends the time in which {@link isSealed} may be called. `used` is the number of bytes in use in the sealed blocks;
+   * it is added to the bytes used since {@link seal}. `garbage` becomes the number of bytes that are garbage.
+   */
   settle(used: number, garbage: number): void {
     this.#used += used;
     this.#garbage = garbage;

@@ -12,9 +12,9 @@ import { type Item, WaitingItems } from './lists/waiting-items.ts';
 export type Visit = (entry: Entry, row: number) => boolean;
 
 /**
- * Where the values of items are. `stored`: with the items. `none`: they are not stored, because all are the empty
- * string. Otherwise they are in the records of the objects: an item has the first or, with `isLast`, the last value of
- * its object in the index with this position.
+ * Where the values of an index's items are. `stored`: with the items. `none`: they are not stored, because all are the
+ * empty string. An object: they are in the records of the stored objects. Each record has the values of all indexes, by
+ * the position of the index; the value of an item is the first one at `position`, or the last one if `isLast`.
  */
 export type ItemValues = 'stored' | 'none' | { readonly position: number; readonly isLast: boolean };
 
@@ -192,8 +192,8 @@ export class SortedIndex {
     let skipped = offset - (this.#size - end);
     while (last >= 0) {
       const value = this.valueAt(last);
-      // Most values have one item. If the item before it has another value, no search for the first item of the value
-      // is needed.
+      // Most values have one item. If the item before `last` has another value, `last` is the first item of its value,
+      // so no search for the first item is needed.
       const isAlone = last > 0 && this.valueAt(last - 1) !== value && skipped === 0 && end === last + 1;
       const start = isAlone ? last : this.rankOf(value);
       if (!this.forEach(start + skipped, end, visit)) return false;
@@ -224,7 +224,7 @@ export class SortedIndex {
     for (let at = 0; at < items.length;) at = this.#placeInBucket(items, at);
   }
 
-  /** Replaces the items that are in buckets. */
+  /** Replaces all buckets by new ones with the given rows, which must be in order. */
   #fill(rows: ArrayLike<number>, values?: readonly string[]): void {
     const buckets = new RowBuckets(this.#itemValues === 'stored');
     this.#buckets = buckets;

@@ -56,7 +56,7 @@ function personEntry(
 }
 
 describe('a record', () => {
-  it('decodes a list once for repeated reads, and does not return it for another list or another record', () => {
+  it('decodes the values of an index once for repeated reads, and does not return them for another index or record', () => {
     const slabs = new Slabs();
     const record = (list: readonly string[]): StoredEntry =>
       createEntry(

@@ -77,7 +77,7 @@ let lastList: ReadList = { block: undefined, at: 0, position: 0, values: noValue
 
 /**
  * An object in memory. An instance has only the position of the object's record, since there may be a million
- * instances. A comparison reads bytes, and creates no strings unless a text is wide.
+ * instances. A comparison reads bytes. It creates a string only for a text with 2 bytes a character.
  */
 export class StoredEntry implements Entry {
   declare block: Block;
@@ -110,7 +110,7 @@ export class StoredEntry implements Entry {
     return this.at - this.#word(head.back);
   }
 
-  /** The memory of the record and its bytes. */
+  /** The number of bytes in memory of the record and the object together. */
   get footprint(): number {
     return this.#word(head.back) + this.#word(head.length);
   }
@@ -232,7 +232,7 @@ export class StoredEntry implements Entry {
     return true;
   }
 
-  /** Returns the key of the name's characters from `start` on, as `keyOf` does. */
+  /** Returns the number that `keyOf` returns for the name's characters from `start` on; texts are sorted by it. */
   nameKey(start: number): number {
     this.#locateName();
     if (isWideText) return Number.NaN;
@@ -242,7 +242,7 @@ export class StoredEntry implements Entry {
     return key;
   }
 
-  /** Returns the length of the prefix that the names of two entries have in common; 0 if one of them is wide. */
+  /** Returns the length of the common prefix of two entries' names; 0 if a name is wide, with 2 bytes a character. */
   commonNameLength(other: StoredEntry): number {
     this.#locateName();
     const [bytes, start, length, isWide] = [inBytes, from, units, isWideText];

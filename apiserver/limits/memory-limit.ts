@@ -11,7 +11,7 @@ const usableShare = 0.8;
 /** The used share of the usable heap, or of the memory that the system grants, from which memory counts as full. */
 const fullShare = 0.85;
 
-/** The share below which memory no longer counts as full. */
+/** Once memory counts as full, it does so until the used share falls below this one. */
 const freeShare = 0.82;
 
 /**
@@ -74,7 +74,7 @@ export class MemoryLimit {
   #collectedMs = Number.NEGATIVE_INFINITY;
   #collectedHeap = 0;
   #pauseMs = farMs;
-  /** The memory before any object was read; undefined until then. */
+  /** The memory in use before the first object was read; undefined until {@link begin} is called. */
   #before: MemoryUse | undefined;
   /** The number of objects of the kinds that were opened. */
   #opened = 0;

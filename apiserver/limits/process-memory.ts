@@ -24,8 +24,9 @@ export interface MemoryMeter {
 const semiSpaces: Readonly<Record<string, number>> = { 20: 16, 22: 16, 24: 64, 26: 32 };
 
 /**
- * The value that is assumed for other versions of Node. If it is too large, the limit of the heap is merely lower than
- * necessary. If it is too small, V8 ends the process before the limit is reached.
+ * The default for `--max-semi-space-size`, in MiB, that is assumed for versions of Node that are not in
+ * {@link semiSpaces}. If it is too large, the limit of the heap is merely lower than necessary. If it is too small, V8
+ * ends the process before the limit is reached.
  */
 const largestSemiSpace = 64;
 

@@ -9,7 +9,7 @@ export class SharedMemory<Holder extends object> {
   readonly #refusal: string;
   readonly #bound: MemoryBound<Holder>;
   readonly #clients = new WeakMap<Holder, string>();
-  /** The limits of the clients whose holders are counted now. */
+  /** By client: the limit for its holders. A client is present only while one of its holders is counted. */
   readonly #boundOf = new Map<string, MemoryBound<Holder>>();
 
   /** Creates a counter. `refusal` is the message of the error that is thrown beyond the limit. */
@@ -85,7 +85,7 @@ class MemoryBound<Holder extends object> {
     this.#refusal = refusal;
   }
 
-  /** True when no holder is counted. */
+  /** True when no holder has memory that is counted here. */
   get isEmpty(): boolean {
     return this.#bytesOf.size === 0;
   }

@@ -7,7 +7,7 @@ type Names = Pick<ModelDescriptor, 'group' | 'version' | 'kind' | 'schemaName' |
  * for the kind, `com.example.people.v1alpha1.PersonSpec` for a component whose name starts with the kind, and
  * `com.example.people.v1alpha1.Person.Address` for any other component, since two models may each have an Address. A
  * component name that OpenAPI does not allow is encoded. The names of a model's schemas depend only on the model, and
- * on other kinds that begin with the model's kind.
+ * on kinds of the group version whose names begin with the name of the model's kind.
  */
 export class ComponentNames {
   readonly #kinds: readonly string[];

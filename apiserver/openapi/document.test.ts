@@ -115,7 +115,7 @@ describe('OpenAPI documents', () => {
     expect(whole.paths[`${people}/persons/{name}`]?.patch?.['x-kubernetes-group-version-kind']).to.deep.equal(gvk);
   });
 
-  it('have only the list of a Namespaced kind for all namespaces together, and all operations for one namespace', () => {
+  it('have two paths for the list of a Namespaced kind: in all namespaces, with GET only, and in one namespace', () => {
     expect(Object.keys(whole.paths).filter((path) => path.endsWith('/machines'))).to.deep.equal([
       `${people}/machines`,
       `${people}/namespaces/{namespace}/machines`,

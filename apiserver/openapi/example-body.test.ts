@@ -68,7 +68,7 @@ describe('the example body of a model that refers to itself', () => {
     });
   }
 
-  it('leaves out or empties each field whose schema repeats, and leaves out fields that need a pattern or several items', () => {
+  it('empties or omits fields that have the schema of an outer object, and omits fields with a pattern or with minItems 2', () => {
     const { descriptor } = server.schemeManager.register(tree);
     expect(exampleBody(descriptor)).to.deep.equal({
       apiVersion: 'trees.example.com/v1',

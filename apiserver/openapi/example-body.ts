@@ -14,7 +14,7 @@ const referencePrefix = '#/components/schemas/';
 export function exampleBody(model: ModelDescriptor): object | undefined {
   const root = model.components[model.schemaName];
   if (root === undefined || !refersToItself(model)) return undefined;
-  // The example has no status, because controllers set it. The values of the other three fields are set below.
+  // The example has no status, because controllers set it. Its `apiVersion`, `kind` and `metadata` are set below.
   const {
     metadata: _metadata,
     status: _status,

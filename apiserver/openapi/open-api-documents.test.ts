@@ -92,7 +92,7 @@ describe('OpenApiDocuments', () => {
       expect(await documents.find(none), none).to.equal(undefined);
   });
 
-  it('convert only the schemas of the requested group version, and no schema for the index and for hashes', async () => {
+  it('convert only the schemas of the requested group version; a request for the index or a hash converts no schema', async () => {
     const read: string[] = [];
     const other = watchedModel('Other', () => read.push('Other'));
     const one = { ...watchedModel('One', () => read.push('One')), group: 'one.example.com' };

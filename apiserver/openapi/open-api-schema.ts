@@ -70,7 +70,8 @@ function* portableReference({ $ref = '', ...rest }: JsonSchema, conversion: Conv
 }
 
 function typeOf(schema: JsonSchema): OpenApiSchema {
-  // A schema with this keyword allows integers and texts, so its `type` is left out. Its own `anyOf` has precedence.
+  // A schema with this keyword allows integers and texts. OpenAPI gets `anyOf` with both types in place of `type`, or
+  // only the `anyOf` of the schema, if the schema has one.
   if (schema['x-kubernetes-int-or-string'] === true) {
     return schema.anyOf === undefined ? { anyOf: [{ type: 'integer' }, { type: 'string' }] } : {};
   }

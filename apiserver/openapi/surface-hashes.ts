@@ -8,9 +8,9 @@ import { endpointFragment } from './endpoint-paths.ts';
 const ofModels = new WeakMap<ModelDescriptor, string>();
 
 /**
- * Returns a hash of the input from which a document is built, instead of a hash of the document. So the index can have
- * the hash of a document that is not built yet. Equal surfaces have equal hashes on all servers of this version. The
- * computation takes one step for each model whose hash is not in the cache.
+ * Returns a hash of the input from which an OpenAPI document is built, instead of a hash of the document. So the list
+ * of all documents (`/openapi/v3`) can have the hash of a document that is not built yet. Equal surfaces have equal
+ * hashes on all servers of this version. The computation takes one step for each model whose hash is not in the cache.
  */
 export function* surfaceHash({ models, routes }: ApiSurface, version: string): Steps<string> {
   const parts: string[] = [version];

@@ -22,7 +22,7 @@ describe('the Swagger document', () => {
     expect(references.filter((reference) => !held.includes(reference ?? ''))).to.deep.equal([]);
   });
 
-  it('names the kind of each definition and operation, by which clients find them', () => {
+  it('gives each definition and operation the group, version and kind by which clients find it', () => {
     const gvk = { group: 'people.example.com', version: 'v1alpha1', kind: 'Person' };
     expect(document).to.have.property('definitions').that.has.property('com.example.people.v1alpha1.Person');
     const person = (document['definitions'] as Record<string, Record<string, unknown>>)[

@@ -78,7 +78,7 @@ export class BegunLogins {
   async sweep(): Promise<void> {
     const nowMs = this.#clock.now();
     for (const [name, usedMs] of readVaultEntries<number>(this.#vault, usedPrefix))
-      // A mark is deleted after twice the maximum time, since the clocks of replicas may differ.
+      // The mark of a used login is deleted after twice `maxLoginMs`, because the clocks of replicas may differ.
       if (nowMs - usedMs >= 2 * maxLoginMs) await this.#vault.delete(name);
     const kept = [keyNameAt(nowMs - 2 * maxLoginMs), keyNameAt(nowMs), keyNameAt(nowMs + 2 * maxLoginMs)];
     for (const name of this.#vault.entries(keyPrefix).keys()) if (!kept.includes(name)) await this.#vault.delete(name);

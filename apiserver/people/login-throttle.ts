@@ -73,9 +73,9 @@ export class LoginThrottle {
   }
 
   /**
-   * Records that an attempt succeeded. Deletes the failures of the account, or only those of the account at this
-   * address if they have a separate count. Subtracts only this attempt from the failures of the address, since
-   * attackers may try other accounts from the same address.
+   * Records that an attempt succeeded. If the account has a separate count of failures at this address, deletes this
+   * count; otherwise deletes the account's count for all addresses. From the count of the address, subtracts only this
+   * attempt, since attackers may try other accounts from the same address.
    */
   succeed(attempt: Attempt): void {
     const { account, address } = attempt;
@@ -149,7 +149,7 @@ function sharedKey(part: Part, key: string): string {
 
 /** A login: its account, and the address from which it comes. */
 export interface Attempt {
-  /** The account; absent when an issuer or a token will name it. */
+  /** The name of the account; absent for a login at an issuer or with a token, which names the account only later. */
   readonly account?: string;
   readonly address: string;
 }

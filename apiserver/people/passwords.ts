@@ -111,7 +111,7 @@ class HashGate {
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#running -= 1;
-      // The next request takes the place of this request.
+      // If a call waits, it starts now, and the number of running calls stays the same.
       else next();
     }
   }

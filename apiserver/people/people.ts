@@ -67,7 +67,7 @@ export class People {
   #disabled = new Set<string>();
   /** The running deletion of the sessions of disabled users. */
   #ending: Promise<void> | undefined;
-  /** The owners of passwords whose users were absent at the last check. */
+  /** At the last check, no user had these uids, but the vault had a password for each of them. */
   #absent = new Set<string>();
 
   constructor(parts: PeopleParts) {
@@ -95,7 +95,7 @@ export class People {
     const person = found?.isEnabled === true ? found : undefined;
     const id = await this.#passwords.check(person, password);
     if (person === undefined || id === undefined) return undefined;
-    // The check may have waited for others. The user may be disabled or deleted meanwhile.
+    // The check of the password may have waited for other checks. Meanwhile, the user may have been disabled or deleted.
     const latest = this.#find(user);
     if (latest?.isEnabled !== true || latest.uid !== person.uid) return undefined;
     this.#throttle.succeed(attempt);

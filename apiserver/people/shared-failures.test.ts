@@ -65,7 +65,7 @@ describe('the failed logins that replicas share', () => {
     expect(one.of('account ada')).to.equal(undefined);
   });
 
-  it('cause no write when the login succeeds within a second', async () => {
+  it('are not written to the vault when the user logs in successfully within a second after them', async () => {
     const one = replica();
     one.add('account ada');
     one.add('address 192.0.2.1');

@@ -28,10 +28,10 @@ export interface Failures {
   readonly lastMs: number;
 }
 
-/** The failures of one value, by the digest of their key. */
+/** A value in the vault: the failures of several keys, each by the digest of its key. */
 type Stored = Readonly<Record<string, Failures>>;
 
-/** The changes of a key's failures since these were last stored. */
+/** The changes to the count of one key's failed logins that are not stored in the vault yet. */
 interface Pending extends Failures {
   /** The number of times that earlier failures were deleted. While it is 0, the stored failures still count. */
   readonly resets: number;
@@ -126,7 +126,8 @@ export class SharedFailures {
   }
 
   /**
-   * Returns the failures that wait to be stored, by the name of their value. Those that have waited longest come first.
+   * Returns the failures that wait to be stored, grouped by the name of the vault value that will store them. The group
+   * with the failure that has waited longest comes first.
    */
   #byName(): (readonly [string, readonly DigestPending[]])[] {
     const byName = new Map<string, DigestPending[]>();

@@ -30,7 +30,7 @@ export interface CompiledPolicy {
    * `failurePolicy: Ignore`, it allows all.
    */
   readonly problems: readonly FieldViolation[];
-  /** The same mistakes: for each, the field, and only the message of the compiler. */
+  /** The mistakes of {@link problems} in another form: for each, its field, and only the message of the compiler. */
   readonly mistakes: readonly ExpressionMistake[];
 }
 

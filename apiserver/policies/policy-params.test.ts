@@ -15,11 +15,11 @@ describe('the parameters of an admission policy, when the object home/limits can
     expect(() => params({ name: 'limits', parameterNotFoundAction: 'Allow' }, 'home')).to.throw(unreadable);
   });
 
-  it('are an error for a binding that selects objects of its namespace, since its labels are unknown', () => {
+  it('are an error for a binding that selects objects in the namespace home, since the labels of limits are unknown', () => {
     expect(() => params({ selector: {}, parameterNotFoundAction: 'Allow' }, 'home')).to.throw(unreadable);
   });
 
-  it('are absent for a binding that names another object, or selects objects of another namespace', () => {
+  it('are an empty list, without an error, for a binding with another name, or with a selector in another namespace', () => {
     expect(params({ name: 'other', parameterNotFoundAction: 'Allow' }, 'home')).to.deep.equal([]);
     expect(params({ selector: {}, parameterNotFoundAction: 'Allow' }, 'work')).to.deep.equal([]);
   });

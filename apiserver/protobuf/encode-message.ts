@@ -97,8 +97,8 @@ function encodeValue(type: FieldType, value: unknown): Buffer | bigint | undefin
 }
 
 /**
- * Returns the fields for a value that is an object, a list or a boolean. For an object, also sets the flag to true,
- * because clients expect this.
+ * Returns the fields of a message that holds an object, a list or a boolean. A message with an object also has the
+ * boolean field, with the value true, because clients expect this.
  */
 function eitherOf(value: unknown): JsonObject {
   if (typeof value === 'boolean') return { [eitherFields.flag]: value };

@@ -44,8 +44,8 @@ export class QuotaLedger {
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
   /**
-   * For each quota, by its uid: how often this process has waited to take over the quota since it last created an
-   * object, or refused a creation, under this quota.
+   * For each quota, by its uid: how often this process has waited before it became the process that counts for the
+   * quota. The number starts again when this process creates an object, or refuses a creation, under this quota.
    */
   readonly #turns = new Map<string, number>();
 

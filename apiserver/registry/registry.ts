@@ -329,9 +329,9 @@ export class Registry {
 
   /**
    * Plans a write while memory may be behind the writes of other replicas. A plan with a commit can be used directly,
-   * because the commit fails if the plan is based on an old state. A plan without a commit, or with another error than
-   * Timeout or InternalError, is made again once memory has all acknowledged writes. A dry run, and a write that
-   * depends on other objects, are not planned before memory has these writes.
+   * because the commit fails if the plan is based on an old state. When planning ends with no change, or with a
+   * refusal whose reason is not Timeout or InternalError, the write is planned again once memory has all acknowledged
+   * writes. A dry run, and a write that depends on other objects, are not planned before memory has these writes.
    */
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
     const isGuarded = this.#planner.rulesOf(resource).guards.length > 0;

@@ -18,7 +18,10 @@ export class DefaultSizes {
   /** The number of values of each shape's default; undefined while the default is being counted. */
   readonly #sizes = new Map<Shape, number | undefined>();
 
-  /** Returns the number of values of a shape's default. @throws RangeError, whose message shows the default. */
+  /**
+   * Returns the number of values that the default of a shape adds to an object. @throws RangeError when this default
+   * contains itself, or adds more than {@link maxValues} values.
+   */
   ofDefault(shape: Shape): number {
     if (this.#sizes.has(shape)) {
       const known = this.#sizes.get(shape);

@@ -72,8 +72,8 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const root = withEnvelope(declared);
   const shapes = new ShapeBuilder(components);
   const shape = shapes.root(root);
-  // The defaults of a client's schema were checked with its definition. They cannot contain themselves, because the
-  // schema of a client has no references.
+  // Only the defaults of a schema in code are checked here. The schema of a CustomResourceDefinition has no references,
+  // so its defaults cannot contain themselves; they were checked when the definition was written.
   if (origin === 'code') checkDefaults(shapes.all());
   const filler = new DefaultFiller(shape);
   const pruner = new Pruner(shape);

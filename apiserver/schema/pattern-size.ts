@@ -7,8 +7,8 @@ const classBytesPerState = 100;
 
 /**
  * Estimates the number of states that RE2 needs for a pattern, without compiling the pattern: `x{1000}` has a thousand
- * states, and `(x{10}){10}` a hundred. Reads the pattern once. The estimate is never less than half of the real number,
- * without the up to four states for the beginning and the end of each pattern.
+ * states, and `(x{10}){10}` a hundred. Reads the pattern once. RE2 adds up to four states for the beginning and the end
+ * of each pattern, which are not counted. The estimate is at least half of the real number of all other states.
  */
 export function estimateStates(pattern: string): number {
   const reader = new PatternReader(pattern);

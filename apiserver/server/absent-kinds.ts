@@ -16,7 +16,7 @@ export interface AbsentKindsParts {
   readonly store: Pick<Store, 'names'>;
   readonly schemes: Pick<SchemeManager, 'list'>;
   readonly table: Pick<ResourceTable, 'on'>;
-  /** One function for each part of the server that may serve a kind again. */
+  /** One function for each part of the server that may serve a kind later. It says why the kind is not served yet. */
   readonly awaited: readonly AwaitedKind[];
 }
 

@@ -54,7 +54,7 @@ async function startEncrypted(store: EncryptedStore, settings: Settings): Promis
     await beginServing(parts, settings);
     return server;
   } catch (error) {
-    // Controllers may already be working on stored objects, so the server is stopped.
+    // When a start fails, controllers may already be working on stored objects, so the server is stopped.
     await server.stop();
     throw error;
   }

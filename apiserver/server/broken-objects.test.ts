@@ -245,7 +245,7 @@ describe('a stored object that cannot be read', () => {
       await Promise.all(selectors.map(expectEvents));
     });
 
-    it('keeps its dependents after a restart and after a replacement, until it is deleted', async () => {
+    it('keeps its dependents after a restart, and after a client has replaced it; its deletion deletes them', async () => {
       const refs = async (owner: string): Promise<object> => {
         const { uid } = (await call('POST', notes, newNote(owner))).body.metadata;
         return { ownerReferences: [{ apiVersion: 'notes.example.com/v1', kind: 'Note', name: owner, uid }] };
@@ -263,7 +263,7 @@ describe('a stored object that cannot be read', () => {
       expect(await listed()).to.deep.equal(['of-one', 'one']);
     });
 
-    it('keeps its objects if it is a namespace, refuses new objects, and deletes its objects when it is deleted', async () => {
+    it('if it is a namespace, keeps its objects and refuses new ones; its deletion deletes its objects, too', async () => {
       const namespaces = '/api/v1/namespaces';
       const inShop = notes.replace('default', 'shop');
       await call('POST', namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
@@ -284,7 +284,7 @@ describe('a stored object that cannot be read', () => {
       expect((await call('GET', `${inShop}/two`)).status).to.equal(404);
     });
 
-    it('causes a 503 for its kind when it is a definition; once the definition is replaced, the kind is served again', async () => {
+    it('causes, if it is a CustomResourceDefinition, a 503 for the kind that it defines, until it is replaced', async () => {
       await call('POST', definitions, definition);
       await eventually(async () => (await call('GET', boxes)).status === 200);
       await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });

@@ -5,11 +5,11 @@ export const maxHeaderSize: number = 16 * 1024;
 
 /** The time limits of a connection, in milliseconds of real time. */
 export interface ConnectionTimes {
-  /** The limit for the headers of a request. */
+  /** The time within which a client must send all headers of a request. */
   readonly headersMs: number;
-  /** The limit for a whole request. */
+  /** The time within which a client must send a whole request. */
   readonly requestMs: number;
-  /** The interval at which both limits are checked. */
+  /** The interval at which the server checks `headersMs` and `requestMs`. */
   readonly checkMs: number;
 }
 

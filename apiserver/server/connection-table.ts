@@ -57,18 +57,19 @@ declare module 'node:net' {
 }
 
 /**
- * The maximum number of replaceable connections that one scan keeps. A scan visits all connections, and sorts the
- * replaceable ones.
+ * The maximum number of connections that one scan selects for closing, to make room for new connections. A scan visits
+ * all connections, and sorts those whose request is not being handled.
  */
 const foundAtOnce = 64;
 
 /**
  * The connections of a server. Beyond the limit, a new connection replaces the oldest connection that has sent no
- * request. If there is none, it replaces the idle connection whose last request is the oldest; a part of the next
- * request may have arrived. If there is no idle connection either, it replaces the one whose current request has been
- * arriving for longest. So silent or slow clients do not keep others out. A connection whose request is being handled
- * is never replaced. If every connection has such a request, the new connection is closed. All connections are visited
- * only every few seconds ({@link forgetSent}), and when a new connection arrives while the table is full.
+ * request. If there is none, it replaces the idle connection whose last request is the oldest. A connection is idle from
+ * its last response until the headers of its next request are complete. If there is no idle connection either, it
+ * replaces the one whose current request has been arriving for longest. So silent or slow clients do not keep others out.
+ * A connection whose request is being handled is never replaced. If every connection has such a request, the new
+ * connection is closed. All connections are visited only every few seconds ({@link forgetSent}), and when a new
+ * connection arrives while the table is full.
  */
 export class ConnectionTable {
   /**

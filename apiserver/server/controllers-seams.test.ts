@@ -270,7 +270,7 @@ describe('controllers of the server and concurrent writers', () => {
       await pass(async () => isGone(a));
     });
 
-    it('keeps an object of a lagging server that is committed only once the next namespace of the same name exists', async () => {
+    it('accepts an object that a lagging server commits after a new namespace of the same name has been created', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       await createNamespace(a);

@@ -45,7 +45,7 @@ describe('a copy of a database', () => {
     const postgres = PostgresTestServer.use();
     after(dropDatabases);
 
-    it('has the same digest after each step [slow]', async () => {
+    it('gives the same digest for the export from each database through which the objects are copied [slow]', async () => {
       const { database } = await freshDatabase();
       const digests = await moveAlong(
         await postgres.createDatabase(),

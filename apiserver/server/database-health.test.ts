@@ -12,7 +12,7 @@ describe('the health of the database', () => {
     health = new DatabaseHealth(clock);
   });
 
-  it('is good again after a successful access of the same kind, or after 10 s', async () => {
+  it('reports a failed write for 10 s, or until a write succeeds; a successful read changes nothing', async () => {
     health.report('write', new StoreError('io', 'the connection was lost'));
     health.report('read', undefined);
     expect(health.check()).to.equal('cannot write: the connection was lost');

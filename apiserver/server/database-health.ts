@@ -88,7 +88,7 @@ function commitMetrics(metrics: Metrics): CommitMetrics {
     help: 'Commits, by their result.',
     labels: ['result'],
   });
-  const help = 'Operations that commits sent to the database: one for each object.';
+  const help = 'Operations sent to the database in commits. Each written object is one operation.';
   const durations = metrics.histogram({
     name: 'homeostat_store_commit_duration_seconds',
     help: 'The time from the start of a commit until it was durable, or had failed.',

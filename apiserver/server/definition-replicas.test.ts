@@ -114,8 +114,8 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  for (const hears of ['step by step', 'only once they are gone'])
-    it(`refuse an object of a lagging server that receives their deletion ${hears}`, async () => {
+  for (const hears of ['step by step', 'only once the definition is gone'])
+    it(`fail a creation that a replica commits after the definition is deleted; the replica gets the deletion ${hears}`, async () => {
       const [first, second] = servers as [ApiServer, ApiServer];
       const [, store] = stores as [ReplicaStore, ReplicaStore];
       const path = `${definitions}/${name}`;
@@ -191,7 +191,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  it('do not delete the objects of the next definition with the same name', async () => {
+  it('keep the objects of a new definition when a creation under the deleted one of the same name is late', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;

@@ -13,7 +13,8 @@ import { describeQuota } from './quota-databases.fixture.ts';
 import { describeServer } from './server-restart.fixture.ts';
 import { describeSharedVault, describeVault } from './vault.fixture.ts';
 
-// These tests are in one file, so that they share one cluster even if the run does not have one (`--no-config`).
+// These tests are in one file, so that they start only one cluster when the run provides no shared cluster
+// (`--no-config`).
 describe('etcd', () => {
   const etcd = EtcdTestCluster.useShared();
   const newDatabase = async (): Promise<() => Store> => {
@@ -41,7 +42,7 @@ describe('etcd', () => {
       return join(folder, file);
     };
 
-    it('gets a copy of SQLite with the same digest, is copied back, and refuses a copy while a server uses it [slow]', async () => {
+    it('imports an export of SQLite, exports it back with the same digest, and refuses both while a server uses the database [slow]', async () => {
       const store = createSqliteStore({ path: `${folder}/source.db` });
       await store.open();
       await written(store, ...exampleObjects());

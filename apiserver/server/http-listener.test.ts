@@ -69,7 +69,7 @@ describe('connections of a server', () => {
     expect(connectionTimes).to.deep.equal({ headersMs: 10_000, requestMs: 60_000, checkMs: 1000 });
   });
 
-  it('are replaced by new connections, the oldest first, when they have sent no request', async () => {
+  it('are closed to admit new ones at the maximum, the oldest first, if they have sent no request', async () => {
     await start(4);
     const silent = [];
     for (let index = 0; index < 4; index += 1) silent.push(await open());
@@ -80,7 +80,7 @@ describe('connections of a server', () => {
     await first;
   });
 
-  it('are replaced by new connections when they are idle after a request', async () => {
+  it('are closed to admit new ones at the maximum if they are idle after a request', async () => {
     await start(2);
     for (let index = 0; index < 5; index += 1) {
       const socket = await open(whole);
@@ -89,7 +89,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('are replaced by new connections when the body of their request is still arriving', async () => {
+  it('are closed to admit new ones at the maximum if the body of their request is still arriving', async () => {
     clock = new FakeClock();
     sockets = [];
     listener = new HttpListener((request, response) => request.resume().once('end', () => response.end('ok')), {
@@ -103,7 +103,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('are replaced one by one: a new connection closes the connection that has been idle for longest', async () => {
+  it('are closed one by one at the maximum: a new connection closes the one that has been idle for longest', async () => {
     await start(3);
     const idle = [];
     for (let index = 0; index < 3; index += 1) {
@@ -120,7 +120,7 @@ describe('connections of a server', () => {
     expect(idle.map(({ readableEnded }) => readableEnded)).to.deep.equal([false, true, false]);
   });
 
-  it('are replaced by new connections when only a part of their next request has arrived', async () => {
+  it('are closed to admit new ones at the maximum if only a part of their next request has arrived', async () => {
     await start(4);
     for (let index = 0; index < 4; index += 1) {
       const socket = await open(whole);
@@ -131,7 +131,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('are replaced by new connections even when they have been idle for five seconds', async () => {
+  it('are closed to admit new ones at the maximum even if they have been idle for five seconds', async () => {
     await start(2);
     for (let index = 0; index < 2; index += 1) await once(await open(whole), 'data');
     await clock.advance(5000);
@@ -141,7 +141,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('are not replaced by new connections during a request, even if part of a second request has arrived', async () => {
+  it('are not closed to admit a new one while a request is in progress, even if part of a second request has arrived', async () => {
     let asked = 0;
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
     listener = new HttpListener(() => (asked += 1), {
@@ -157,7 +157,7 @@ describe('connections of a server', () => {
     first.destroy();
   });
 
-  it('are not replaced while their requests are handled: a new connection is closed instead', async () => {
+  it('that all have a request in progress are not replaced: at the maximum, a new connection is closed', async () => {
     let asked = 0;
     listener = new HttpListener(() => (asked += 1), {
       clock: (clock = new FakeClock()),

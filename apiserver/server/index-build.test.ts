@@ -123,8 +123,8 @@ describe('the build of the indexes of a kind', () => {
     const totals: (number | undefined)[] = [];
     const list = async (options: ListOptions): Promise<unknown> =>
       totals.push((await server.client.list(model, { limit: 1, ...options })).total);
-    // The 3,000 objects are visited, sorted and loaded in at least this many steps. After these two lists, all indexes
-    // are built.
+    // Each of the first two lists builds an index of the 3,000 objects, which takes more than 15 turns. The third list
+    // finds both indexes built.
     expect(await turnsOf(() => list({ labelSelector: 'app=app-1' }))).to.be.above(15);
     expect(await turnsOf(() => list({ sort: 'tags,desc' }))).to.be.above(15);
     expect(await turnsOf(() => list({ labelSelector: 'app=app-1', sort: 'tags,desc' }))).to.be.below(5);

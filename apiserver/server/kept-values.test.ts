@@ -223,7 +223,7 @@ describe('index values that are kept for the next start', () => {
     });
   });
 
-  it('are saved when their kind is unregistered before a stop, like the kinds of plugins [slow]', async () => {
+  it('are saved when their kind is unregistered, as a stop does with the kinds of plugins [slow]', async () => {
     await start({ definition: 'tag 3' });
     expect(calls).to.equal(objects);
     running().schemeManager.unregister(plain, 'service');
@@ -288,7 +288,7 @@ describe('index values that are kept for the next start', () => {
     expect((await fetch(`${running().url}${things}/thing-10`)).status).to.equal(500);
   });
 
-  it('are all computed again when the values of the sample differ, and the log names the index [slow]', async () => {
+  it('are all computed again when a start computes other values for a sample of objects; the log names the index [slow]', async () => {
     await start({ compute: (thing) => `other-${tagOf(thing)}` });
     expect(calls).to.equal(sample + objects);
     const [error, ...others] = logged.filter(({ level }) => level === 'error');
@@ -304,7 +304,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept for an index function without a definition; the log names the index when its results vary [slow]', async () => {
+  it('are not kept for an index function without a `definition` text; the log names an index whose values vary [slow]', async () => {
     await start();
     await stop();
     logged = [];

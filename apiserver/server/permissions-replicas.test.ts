@@ -59,7 +59,7 @@ describe('permissions of replicas on one database', () => {
   const ask = async (path: string): Promise<Response> =>
     fetch(`${running[1]?.server.url}${path}`, { headers: { 'Impersonate-User': 'ada', 'Impersonate-Group': 'staff' } });
 
-  it('apply to the next request to another replica, even if it receives no hints of changes', async () => {
+  it('take effect at another replica with the next request there, even if that replica receives no hints of changes', async () => {
     for (const isDeaf of [false, true]) {
       for (const { store } of running) store.isDeaf = isDeaf;
       expect((await ask(namespaces)).status).to.equal(403);

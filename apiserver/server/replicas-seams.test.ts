@@ -44,7 +44,7 @@ const note = (name: string, text = name): Pick<Note, 'spec'> & { metadata: { nam
   spec: { text },
 });
 
-describe('the parts of a replica at critical moments', () => {
+describe('a replica at critical moments', () => {
   let database: SharedDatabase;
   const running: Replica[] = [];
 
@@ -291,7 +291,7 @@ describe('the parts of a replica at critical moments', () => {
     }
   });
 
-  it('stops a server even while its garbage collector waits for changes that cannot be read', async () => {
+  it('stops even while its garbage collector waits for changes that cannot be read', async () => {
     const [a, b] = [await start(), await start()];
     b.server.schemeManager.unregister(Note, serviceOwner);
     const owner = await a.server.client.create(Note, note('owner'));
@@ -330,7 +330,7 @@ describe('the parts of a replica at critical moments', () => {
     expect(await namesAt(b)).to.deep.equal(names);
   });
 
-  it('reports a server as not live when it cannot read changes, even if it can read the revision of the database', async () => {
+  it('is not live when it cannot read changes, even if it can read the revision of the database', async () => {
     const clock = new FakeClock();
     const [a, b] = [await start(), await start({ clock })];
     b.store.beforeChanges = () => Promise.reject(new StoreError('diverged', 'the database has lost changes'));

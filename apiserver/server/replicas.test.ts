@@ -165,7 +165,7 @@ describe('replicas on one database', () => {
     expect(await failing(a.server.client.create(Person, person('ann')))).to.equal('AlreadyExists');
   });
 
-  it('check a dry run against the stored state as well', async () => {
+  it('check a dry run against the stored state, even if their memory is older', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     await a.server.client.create(Person, person('ann'));

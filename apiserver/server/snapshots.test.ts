@@ -295,7 +295,7 @@ describe('a server that starts from snapshots', () => {
     await expectThings();
   });
 
-  it('uses the file of a kind that was unregistered before the stop, like the kinds of plugins [slow]', async () => {
+  it('uses the file of a kind that was unregistered before the last stop, as a stop does with the kinds of plugins [slow]', async () => {
     const { ino } = await stat(await snapshotFile());
     await start();
     await createThings(objects, objects + 1);
@@ -455,7 +455,7 @@ describe('a server that starts from snapshots', () => {
     await expectThings('2-');
   });
 
-  it('computes all values when the values of the sample differ [slow]', async () => {
+  it('computes the index values of all objects when the snapshot has wrong values for a sample of objects [slow]', async () => {
     await start({ compute: ({ spec }) => `other-${spec.tag}` });
     expect(reasons).to.deep.equal(['the snapshot differs from computed values in these indexes: spec.tag']);
     await expectThings('other-');
@@ -479,7 +479,7 @@ describe('a server that starts from snapshots', () => {
     expect(await readdir(snapshots())).to.deep.equal([]);
   });
 
-  it('stops even if the file cannot be written [slow]', async () => {
+  it('stops even if it cannot write a snapshot; the next start reads the database [slow]', async () => {
     await rm(snapshots(), { recursive: true });
     await writeFile(snapshots(), '');
     await start();

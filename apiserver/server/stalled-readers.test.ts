@@ -29,8 +29,8 @@ class Connection {
 
 describe('a connection with a response that its client has not read', () => {
   /**
-   * Returns the number of seconds after which the connection is closed; undefined when it is still open after ten
-   * minutes.
+   * Simulates a client that reads `bytesOf(seconds)` bytes every five seconds. Returns the number of seconds after
+   * which the server closes the client's connection; undefined when the connection is still open after ten minutes.
    */
   async function closedAfter(bytesOf: (seconds: number) => number): Promise<number | undefined> {
     const connection = new Connection();
@@ -57,7 +57,7 @@ describe('a connection with a response that its client has not read', () => {
     expect(await closedAfter((seconds) => (seconds % 55 === 0 ? 512 * KiB : 0))).to.equal(undefined);
   });
 
-  it('stays open when the client has read everything', async () => {
+  it('stays open once its client has read the whole response', async () => {
     expect(await closedAfter((seconds) => (seconds === 0 ? 100_000 * KiB : 0))).to.equal(undefined);
   });
 });

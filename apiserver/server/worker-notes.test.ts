@@ -80,7 +80,7 @@ describe('a change by another worker of the same database', () => {
     await client.delete(plain, 'c');
   }
 
-  it('is applied with the values that the writer has computed', async () => {
+  it('is applied with the index values that the writer has computed', async () => {
     const [writer, other] = await start({ definition: 'tag 1' }, { definition: 'tag 1' });
     await changeThings(writer);
     expect(await other.namesWith('one')).to.deep.equal(['a']);
@@ -97,7 +97,7 @@ describe('a change by another worker of the same database', () => {
     expect(await writer.namesWith('two')).to.deep.equal(['b']);
   });
 
-  it('is applied with values that this worker computes when the index function of the writer has no definition', async () => {
+  it('is applied with values that this worker computes when the index function of the writer has no `definition` text', async () => {
     const [writer, other] = await start({}, { suffix: '-2' });
     await changeThings(writer);
     expect(await other.namesWith('one-2')).to.deep.equal(['a']);

@@ -21,7 +21,7 @@ export interface FollowedFileParts {
 /** A part that starts and stops with the server. */
 export interface Followed {
   start(): void;
-  /** Stops the part. Resolves when its running work has ended. */
+  /** Called when the server stops. Resolves when the work that this part still does has ended. */
   stop(): Promise<void>;
 }
 

@@ -367,7 +367,7 @@ describe('GroupCommit outcomes', () => {
     expect(told).to.deep.equal(['/a at 1', '/b at 2', 'idle']);
   });
 
-  it('commits at most two batches while memory lacks the changes before the first of them', async () => {
+  it('commits no third batch until memory has the changes that precede the first batch', async () => {
     let go: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (go = resolve));
     const { group, commits } = setUp({ follow: () => held });
@@ -402,7 +402,7 @@ describe('GroupCommit outcomes', () => {
     await store.close();
   });
 
-  it('applies a batch before the halves of the next batch, which the store has refused', async () => {
+  it('applies a batch first, and then both halves of the next batch, which is split because the store refused it', async () => {
     const applied: string[] = [];
     let commits = 0;
     const commit = async (batch: readonly Operation[]): Promise<Committed> => {

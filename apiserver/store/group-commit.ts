@@ -52,9 +52,15 @@ interface Entry {
    * them.
    */
   required: readonly Requirement[];
-  /** The later operations that wait for this one, because they have or require one of its tokens. */
+  /**
+   * The later operations that wait for this one, because they have the same key, or because they change or require a
+   * claim that this one changes.
+   */
   successors: Entry[] | undefined;
-  /** The number of earlier operations, and of requirements, for which this operation waits. */
+  /**
+   * The number of things for which this operation waits: each earlier operation, and each claim that earlier operations
+   * require and this operation changes.
+   */
   blockers: number;
 }
 
@@ -65,7 +71,10 @@ interface Entry {
 interface Requirement {
   readonly claim: string;
   requiring: number;
-  /** The later operations that change the claim. They wait until these pending operations have their outcomes. */
+  /**
+   * The later operations that change the claim. They wait until the outcomes of all operations that `requiring` counts
+   * are known.
+   */
   readonly waiting: Entry[];
 }
 
@@ -84,7 +93,7 @@ export class GroupCommit {
   readonly #enough: number;
   readonly #options: GroupCommitOptions &
     Required<Pick<GroupCommitOptions, 'maxOperations' | 'maxBytes' | 'maxQueued'>>;
-  /** For each token, the last pending operation that has it. */
+  /** By each token (an object's key or a unique value): the last pending operation that affects it. */
   readonly #tails = new Map<string, Entry>();
   readonly #requirements = new Map<string, Requirement>();
   readonly #ready: Entry[] = [];
@@ -244,7 +253,7 @@ export class GroupCommit {
       if (size > maxBytes && count > 0) break;
     }
     this.#queued -= count;
-    // `splice` moves the remaining pointers, which are at most 10,000.
+    // `splice` moves the remaining pointers in the array. This is cheap, because there are at most 10,000.
     return this.#ready.splice(0, count);
   }
 
@@ -258,8 +267,8 @@ export class GroupCommit {
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refused operations do not count towards the limit of a turn. Most of them are planned again at once. If several
-      // of these plans need the database's revision, those that are made in the same turn share one read of it.
+      // A turn delivers a limited number of results, but any number of refusals. Most refused operations are planned
+      // again at once. The plans of one turn that need the database's revision share one read of the revision.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;
@@ -317,7 +326,7 @@ export class GroupCommit {
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  /** Applies the written operations, in the order of revisions, and releases the entries that wait for this batch. */
+  /** Calls `apply` for each written operation, in order of revisions. Then unblocks those that wait for this batch. */
   #apply(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
     for (const position of inOrder(outcomes)) {
       const outcome = outcomes[position];

@@ -26,8 +26,8 @@ const conflicts: ReadonlyMap<number, Conflict> = new Map<number, Conflict>([
 ]);
 
 /**
- * Returns the outcome for a revision or for the code of a conflict. For the code `unique`, the outcome is a wrong one,
- * and the caller must replace it with an outcome that has the claim and the key of its holder.
+ * Returns the outcome for a revision or for the code of a conflict. For the code `unique`, returns a placeholder: the
+ * caller must replace it with an outcome that has the claim and the key of the claim's holder.
  */
 export function outcomeOfCode(code: number): Outcome {
   if (code >= 0) return { revision: code };

@@ -19,7 +19,10 @@ export interface PackedBatch {
   readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
   /** The required claims, and the positions of the operations that require each of them. */
   readonly required?: readonly (readonly [requires: RequiredClaim, positions: readonly number[]])[];
-  /** The notes of the operations; absent when there are none, or when notes are not passed on. */
+  /**
+   * The `note` of each operation. Absent when no operation has a note, and when the receiver does not use notes (the
+   * thread of SQLite).
+   */
   readonly notes?: PackedNotes | undefined;
 }
 

@@ -1,8 +1,8 @@
 import type { Steps } from '../turns/steps.ts';
 
 /**
- * Items as JSON, some thousands in each part. A structured clone of all items at once would block the thread for as
- * long as all parts together take.
+ * Items as JSON, some thousands in each part, so that the thread can do other work between two parts. A structured
+ * clone of all items would block the thread for the whole time.
  */
 export type PackedItems = readonly Uint8Array<ArrayBuffer>[];
 

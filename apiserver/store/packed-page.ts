@@ -81,8 +81,8 @@ export function unpackChanges({ keys, numbers, bytes, notes }: PackedPage): Chan
   const noted = unpackNotes(notes);
   let offset = 0;
   let at = 0;
-  // The numbers are read one by one, because an iterator over some of them would cost as much as the rest of this
-  // function.
+  // The loop reads each number of a change by its index. An iterator over the six numbers of each change would take as
+  // long as the rest of this function.
   for (const key of keys) {
     const revision = numbers[at] ?? 0;
     const op = operationNames[numbers[at + 1] ?? 0] ?? 'update';

@@ -3,7 +3,7 @@ import { StoreError } from './store-error.ts';
 export interface Schema {
   /** One entry for each version, in order. A released entry must not change. */
   readonly migrations: readonly string[];
-  /** The schema version of the database: the number of applied entries; 0 for a new database. */
+  /** The schema version of the database, which is the number of migrations that it has had; 0 for a new database. */
   readonly version: number;
   /** The database's name in messages. */
   readonly name: string;

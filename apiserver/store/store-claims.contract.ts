@@ -49,9 +49,9 @@ export function describeClaims(store: () => Store): void {
     ]);
   });
 
-  it('distinguishes values by kind, index, length, NUL and lone surrogates', async () => {
+  it('lets two objects hold claims that differ only in kind, index, length, a NUL or a lone surrogate', async () => {
     const long = 'x'.repeat(300);
-    // This value is the text that the store writes for the long value.
+    // The text that the store writes in place of the long value.
     const hashOfLong = `#${createHash('sha256').update(Buffer.from(long, 'utf16le')).digest('base64')}`;
     const values = [long, `${long}y`, 'a\0b', 'a\0c', '\ud800', '\ud801', 'x', '#x', '', hashOfLong];
     await written(store(), ...values.map((each, at) => create(`n${at}`, '', [[1, each]])));
@@ -125,7 +125,7 @@ export function describeKindClaims(store: () => Store): void {
     await set(claims.slice(0, 100));
   });
 
-  it('sets a new generation if and only if the indexes or the claims change, even without objects', async () => {
+  it('setClaims sets a new generation if and only if indexes or claims change, even if the kind has no objects', async () => {
     const generations = new Set<unknown>();
     const set = async (claims: Omit<KindClaims, 'revision'>): Promise<void> => {
       const outcome = await store().setClaims(kind, { ...claims, revision: await store().currentRevision() });
@@ -143,7 +143,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(generations.size).to.equal(6);
   });
 
-  it('refuses writes of the kind that name an earlier generation of its indexes', async () => {
+  it('refuses a write that names an earlier generation of the unique indexes of its kind', async () => {
     const old = await store().setClaims(kind, { ...nothing, revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1'), generation });
@@ -170,7 +170,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
   });
 
-  it('sets new indexes even when it refuses their outdated claims, and then refuses writes for the old indexes', async () => {
+  it('setClaims sets new indexes even if it refuses their claims as outdated; the store then refuses writes for old indexes', async () => {
     const old = await store().setClaims(kind, { ...nothing, indexes: [1], revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1', [[1, 'v']]), generation });
@@ -199,7 +199,7 @@ export function describeRequiredClaims(store: () => Store): void {
   const lease = (add: readonly Claim[]): Operation => ({ ...create('lease', '', add), ...leases });
   const requires = [{ ...leases, claim: term }];
 
-  it('writes an object that requires a claim while another object holds this claim', async () => {
+  it('commits a write that requires the existence of a claim, which another object holds', async () => {
     await written(store(), lease([term]));
     const [a = 0] = await written(store(), { ...create('a', '1'), requires });
     const update: Operation = { op: 'update', key: key('a'), kind, expect: a, data: bytes('2'), requires };

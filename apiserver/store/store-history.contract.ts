@@ -17,7 +17,7 @@ import type { Claim, Operation, Store } from './store.ts';
 
 /** Adds the tests of the log: it is complete and in order, and subscribers receive hints of its changes. */
 export function describeChanges(store: () => Store): void {
-  it('returns the whole history in order, with the previous bytes and, for a deletion, the last bytes', async () => {
+  it('returns all changes in order, each with the bytes before it and after it; a deletion has the last bytes of the object', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const [b = 0] = await written(store(), { op: 'update', key: key('a'), kind, expect: a, data: bytes('2') });
     const [c = 0] = await written(store(), { op: 'delete', key: key('a'), kind, expect: b });
@@ -83,7 +83,7 @@ export function describeGroups(store: () => Store): void {
     expect(history.every((revision, at) => at === 0 || revision > (history[at - 1] ?? 0))).to.equal(true);
   });
 
-  it('returns a history without gaps while batches are being committed [slow]', async () => {
+  it('a read of the change log has no gaps while batches are being committed [slow]', async () => {
     const group = new GroupCommit(store(), { maxOperations: 7, onError: (error) => expect.fail(String(error)) });
     const writes = Promise.all(Array.from({ length: 500 }, (_, n) => group.submit(create(`n${n}`, ''))));
     const views: number[][] = [];
@@ -124,7 +124,7 @@ export function describeCompaction(store: () => Store): void {
     expect(await scanned(store())).to.have.lengthOf(10);
   });
 
-  it('never decreases compactRevision or increases it beyond the current revision, and does nothing for zero rows', async () => {
+  it('a compaction never decreases compactRevision or sets it beyond the current revision; zero rows change nothing', async () => {
     const [a = 0, b = 0] = await written(store(), create('a', '1'), create('b', '2'));
     expect([await store().compact(b, 0), (await store().changes(0, 9)).length]).to.deep.equal([0, 2]);
     expect([await store().compact(b + 1000, 10), await store().compact(a, 10)]).to.deep.equal([2, 0]);

@@ -35,7 +35,7 @@ export function describeStoreModel(store: () => Store): void {
     [10, ''],
     [150, ' [slow]'],
   ] as const) {
-    it(`has the same outcomes, rows and changes as a simple model, for random histories${tier}`, async () => {
+    it(`has the same outcomes, rows and changes as a simple model in memory, for random histories${tier}`, async () => {
       let kind = 0;
       const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
         // Each run has its own kind, so that runs can share a store.
@@ -74,7 +74,8 @@ class StoreModel {
   }
 
   async compact(store: Store, maxRows: number): Promise<void> {
-    // The first compaction of a model deletes the history that earlier test runs left. Later ones find none of it.
+    // In the first call for a StoreModel, this compaction deletes the changes that earlier tests left in the store. In
+    // later calls, it has no changes to delete.
     await store.compact(this.#compactRevision, Number.MAX_SAFE_INTEGER);
     const gone = this.#changes.slice(0, maxRows);
     const dropped = await store.compact(this.#revision, maxRows);

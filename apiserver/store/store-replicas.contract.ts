@@ -56,7 +56,7 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
       await written(b, create('late', '', [[1, 'v0']]));
     });
 
-    it('refuse writes for the previous unique indexes once another store has set new ones', async () => {
+    it('refuse writes with the former generation of unique indexes once another store has set new unique indexes', async () => {
       const [a, b] = pair();
       const old = await a.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
       const [revision = 0] = await written(a, { ...create('a', '', [[1, 'v']]), ...old });

@@ -64,7 +64,7 @@ function describeCommits(store: () => Store): void {
     ]);
   });
 
-  it('returns the revision before the batch, whatever the outcome of the batch is', async () => {
+  it('a commit returns the revision before its batch, whatever the outcome of the batch is', async () => {
     const first = await store().commit([create('a', '1'), create('b', '2')]);
     expect(first.before).to.equal(0);
     const [, b = 0] = first.outcomes.map(revisionOf);
@@ -124,7 +124,7 @@ function describeCommits(store: () => Store): void {
     ]);
   });
 
-  it('returns the same bytes that were written: none, all values, 3 MB [spec 1-opaque-bytes]', async () => {
+  it('returns the same bytes that were written: no bytes, each value of a byte, and 3 MB [spec 1-opaque-bytes]', async () => {
     const all = [new Uint8Array(0), Uint8Array.from({ length: 256 }, (_, value) => value), new Uint8Array(3e6).fill(7)];
     // The data are views with an offset, like slices of a request body.
     const views = all.map((data) =>
@@ -233,7 +233,7 @@ function describeRest(current: () => StoreUnderTest): void {
 
 /** Adds the tests of stores whose data remain after they are closed. */
 export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>): void {
-  it(`${name} keeps objects, history, claims and numbers across a restart, and then continues to write`, async () => {
+  it(`${name} keeps objects, history, claims and the numbers of names across a restart, and then accepts writes`, async () => {
     const { store, opened, reopen } = await open();
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');

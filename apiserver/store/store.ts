@@ -83,7 +83,7 @@ export type ClaimsOutcome = { readonly generation: number } | { readonly refused
 /** A stored claim. */
 export interface StoredClaim {
   readonly index: number;
-  /** The value as `storedClaimValue` returns it. */
+  /** The claimed value of the index, in the form that `storedClaimValue` returns. */
   readonly value: string;
   readonly key: string;
 }
@@ -123,7 +123,7 @@ export interface Change {
   readonly previous?: Pick<Row, 'revision' | 'data' | 'problem'>;
   /** The reason why `data` cannot be read, as in a {@link Row}. */
   readonly problem?: string;
-  /** The note of the operation, unless it was lost. */
+  /** The note that the writer added to the operation, if this process has received the note. */
   readonly note?: Uint8Array;
 }
 
@@ -153,7 +153,7 @@ export interface NumberedKind extends StoredKind {
 
 /** Data that a program has computed from objects of a kind, stored so that its next start need not compute them. */
 export interface KeptData {
-  /** The revision of the last object state to which the data belongs. */
+  /** The highest revision of the objects from which the data was computed. */
   readonly last: number;
   readonly data: Uint8Array;
   /** The reason why `data`, which are encrypted, cannot be decrypted. Only the encryption sets this; engines do not. */
@@ -165,11 +165,11 @@ export interface KeptData {
  * stays valid. Parts may be lost.
  */
 export interface KeptStore {
-  /** Returns the first part whose last revision is at least `from`; undefined when there is none. */
+  /** Returns the kind's first part whose last revision is at least `from`; undefined when there is no such part. */
   read(kind: NumberedKind, from: number): Promise<KeptData | undefined>;
   /** Adds a part, or replaces the part with the same last revision. The part is durable when the promise resolves. */
   write(kind: NumberedKind, part: Pick<KeptData, 'last' | 'data'>): Promise<void>;
-  /** Deletes all parts of a kind. */
+  /** Deletes the kept data of a kind: all its parts. */
   drop(kind: NumberedKind): Promise<void>;
 }
 
@@ -177,7 +177,7 @@ export interface KeptStore {
  * The mark of a snapshot, in the database: a nonce that identifies the file, and the revision of the state in the file.
  */
 export interface SnapshotMark {
-  /** A random text. The file contains the same text. */
+  /** A random text that identifies the snapshot: the file of the snapshot contains the same text. */
   readonly nonce: string;
   readonly revision: number;
 }
@@ -188,16 +188,16 @@ export interface SnapshotMark {
  * has another one.
  */
 export interface SnapshotStore {
-  /** The folder of the files. It may be missing. */
+  /** The folder of the snapshot files. The folder may be missing. */
   readonly folder: string;
-  /** Returns the name of the file of a kind. It begins with the number of the kind. */
+  /** Returns the name of the snapshot file of a kind. The name begins with the number of the kind. */
   nameOf(kind: NumberedKind): string;
   /**
-   * Returns the mark of a kind; undefined when there is none, or when the history has lost changes since the mark was
-   * written.
+   * Returns the mark of the kind's snapshot from the database. Returns undefined if the database has no mark for the
+   * kind, or if the change log no longer has all changes since the mark was written.
    */
   readMark(kind: number): Promise<SnapshotMark | undefined>;
-  /** Replaces the mark of a kind. The mark is durable when the promise resolves. */
+  /** Replaces the mark of a kind's snapshot in the database. The mark is durable when the promise resolves. */
   writeMark(kind: number, mark: SnapshotMark): Promise<void>;
   /** Deletes a file if it exists. */
   drop(name: string): Promise<void>;
@@ -268,9 +268,10 @@ export interface Store {
   claims(kind: number): Promise<StoredClaims>;
   /**
    * Sets the unique indexes and the claims of a kind to exactly these, in one transaction, or in several during which
-   * all writes of the kind are refused. This is called when a kind opens, because an index may have been added, removed
-   * or changed. Any change creates a new generation. If the claims are `behind`, only the indexes are set, with a new
-   * generation. From then on, writers with other indexes are refused, so that the next attempt can succeed.
+   * all writes of the kind are refused. A server calls this when it opens a kind, because an index may have been added,
+   * removed or changed. Any change creates a new generation. When the outcome is `behind`, only the indexes are set,
+   * with a new generation: from then on, writers with other indexes are refused. The caller then computes the claims
+   * again.
    */
   setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
   /**

@@ -33,10 +33,10 @@ export interface AuthorityFolderParts {
 }
 
 /**
- * Issues server certificates, which an authority signs. The files of the authority are in a folder. The authority is
- * created once, when the folder is absent or has none of these files. From then on, it is an error if the file of the
- * authority is missing, because clients trust this authority, or if any file is damaged. The other files are written
- * again when they are missing.
+ * Issues the certificate of the server, signed by an authority. A folder has three files: the authority, its public
+ * certificate, and the certificate of the server. The authority is created once, when the folder is absent or has none
+ * of these files. From then on, a missing authority is an error, because clients trust this authority. A missing
+ * certificate is written again. A damaged file is an error.
  */
 export class AuthorityFolder implements CertificateSource {
   readonly #parts: AuthorityFolderParts;

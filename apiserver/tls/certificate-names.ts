@@ -28,7 +28,8 @@ export function namesOfCertificate(subjectAltName: string | undefined): readonly
 }
 
 function normalise(name: string): string {
-  // Without the brackets of a URL, and without the name of the interface, which is valid only on this machine.
+  // Removes the brackets of an address in a URL, and the zone of an IPv6 address (`%eth0`), which names a network
+  // interface of this machine only.
   const bare = name.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   if (isIPv6(bare)) return new URL(`http://[${bare}]/`).hostname.slice(1, -1);
   if (isIP(bare) !== 0) return bare;

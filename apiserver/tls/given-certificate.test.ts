@@ -57,7 +57,7 @@ describe('a certificate that is given', () => {
     expect((await load()).cert).to.equal(`${made.cert}\n${made.ca!}`);
   });
 
-  it('is refused when users other than the owner have access to its key file; only the group of a key file of root may read it', async () => {
+  it('is refused when its key file is open to other users than the owner; if root owns the file, its group may read it', async () => {
     for (const mode of [0o604, 0o644, 0o660]) {
       await chmod(keyFile, mode);
       expect(await problem()).to.include(`${keyFile}: users other than its owner have access to this private key`);
@@ -67,7 +67,7 @@ describe('a certificate that is given', () => {
     expect(await problem()).to.match(isRoot ? /^none$/ : /users other than its owner/);
   });
 
-  it('is refused with the name of the file when a file is absent or damaged, or when the two files do not match', async () => {
+  it('is refused with the name of the file when a file is absent or damaged, or when the key is not that of the certificate', async () => {
     await writeFile(certFile, 'no certificate');
     expect(await problem()).to.equal(`${certFile}: holds no certificate in PEM`);
     await writeFile(certFile, made.ca!);

@@ -13,7 +13,7 @@ describe('ArrivalTurns', () => {
 
   afterEach(() => restore());
 
-  /** Runs arrivals, each of which takes a millisecond. */
+  /** Passes `count` requests to `arrivals` at once. Each request takes a millisecond, and calls `handle`. */
   function arrive(arrivals: ArrivalTurns, count: number, handle: (number: number) => void): unknown[] {
     return Array.from({ length: count }, (_, number) =>
       arrivals.run(() => {

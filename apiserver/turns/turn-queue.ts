@@ -8,20 +8,23 @@ export type Purpose = 'request' | 'background' | 'upkeep';
 export const msPerTurn = 5;
 
 /**
- * The time in milliseconds after which a turn resumes no further step of upkeep. A write takes about five turns of the
- * event loop, and the steps of upkeep in each of these turns delay the write. When nothing else runs, the next turn
- * begins at once, so this limit does not delay upkeep.
+ * The time in milliseconds after which a turn resumes no further step of upkeep, which is work on which no request
+ * depends. A write takes about five turns of the event loop, and the steps of upkeep in each of these turns delay the
+ * write. When nothing else runs, the next turn begins at once, so this limit does not delay upkeep.
  */
 const upkeepMsPerTurn = 1;
 
 /** The waiting steps of one purpose. */
 interface Lane {
   readonly waiting: (() => void)[];
-  /** The time that the steps of this lane have taken. Raised to that of the other lanes when idle work begins again. */
+  /**
+   * The time that the steps of this lane have taken. When a lane that had no work gets work, this time is raised to the
+   * longest time of all lanes.
+   */
   usedMs: number;
-  /** The time that the steps of this lane have taken in the current turn. */
+  /** The time that the steps of this purpose have taken in the current turn. */
   turnMs: number;
-  /** The time that the steps of this lane may take in one turn. */
+  /** The time that the steps of this purpose may take in one turn. */
   readonly mostMs: number;
 }
 

@@ -23,8 +23,9 @@ interface CellCase {
 describe('table-cells.json: cells as in the real server', () => {
   // The time at which the cases were recorded.
   const nowMs = Date.parse('2026-11-21T06:30:23Z');
-  // In a column of text, the recorded function returns empty cells for these two values. The real server does not call
-  // this function for text: it prints the value (a list as JSON), as the cases in table-convert.json show.
+  // The file has the results of a function of Kubernetes. For these two values in a text column, the function returns
+  // empty cells. But kube-apiserver does not call the function for text columns: it prints the value (a list as JSON),
+  // as the cases in table-convert.json show.
   const printed: readonly unknown[] = [42, 3.14];
 
   const cases = load<CellCase>('table-cells');
@@ -43,7 +44,7 @@ describe('table-cells.json: cells as in the real server', () => {
     });
   }
 
-  it('has cases of the type unknown, which registration refuses as the type of a column', () => {
+  it('has cases for the column type `unknown`, which is refused when a model declares it', () => {
     const unknown = cases.filter(({ columnType }) => columnType === 'unknown');
     expect(unknown).not.to.have.length(0);
     for (const { columnType } of unknown) {

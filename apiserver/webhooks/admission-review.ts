@@ -45,15 +45,14 @@ export interface AdmissionVerdict {
   readonly result: JsonObject;
 }
 
-/**
- * The maximum number of warnings of one response, and the maximum length of one warning. Longer warnings are truncated,
- * as in Kubernetes.
- */
+/** The maximum number of warnings of one response. */
 const maxWarnings = 64;
+/** The maximum length of a warning. Longer warnings are truncated, as in Kubernetes. */
 const maxWarningLength = 256;
 
-/** The maximum number of audit annotations of one response, and the maximum length of a value. */
+/** The maximum number of audit annotations of one response. Further annotations are dropped. */
 const maxAnnotations = 64;
+/** The maximum length of the value of an audit annotation. Longer values are truncated. */
 const maxAnnotationLength = 10 * 1024;
 
 /** The maximum length of a patch in base64. */

@@ -12,8 +12,9 @@ import type { WebhookPlaces } from './webhook-places.ts';
 /** The time limit of a conversion, the same as in Kubernetes. */
 const timeoutMs = 30_000;
 
-/** The maximum number of objects in one call, and the approximate maximum number of characters of their JSON. */
+/** The maximum number of objects in one call. */
 const maxBatch = 100;
+/** The approximate maximum number of characters of JSON in one call. */
 const maxBatchLength = 1024 * 1024;
 
 /** The maximum size of the cache of converted objects: the bytes of the objects, and the characters of the keys. */
@@ -48,8 +49,8 @@ export class ConversionWebhook implements RemoteConverter {
   }
 
   /**
-   * Returns the object in another version. @throws PendingConversion when the webhook has to be called first; ApiError
-   * while {@link refuse} is in force for this conversion
+   * Returns the object in another version. @throws PendingConversion when the webhook has to be called first; the
+   * error that {@link refuse} received for this conversion, until the function that `refuse` returned is called
    */
   convert(object: ApiObject, apiVersion: string): ApiObject {
     if (object.apiVersion === apiVersion) return object;

@@ -58,7 +58,7 @@ export interface RequestParts {
   readonly write: ReviewedWrite;
   /** The version in which the webhook receives the object. */
   readonly version: string;
-  /** The object in that version. */
+  /** The new object, in `version`; undefined when the write deletes it. */
   readonly object: ApiObject | undefined;
   readonly oldObject: ApiObject | undefined;
   readonly uid: string;

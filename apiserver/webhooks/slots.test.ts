@@ -21,7 +21,7 @@ describe('Slots', () => {
     }
   });
 
-  it('drops a waiting call when its signal aborts, and gives the slot to the next call', async () => {
+  it('drops a call that waits for a slot when its signal aborts, and gives the next free slot to another call', async () => {
     const slots = new Slots(1);
     const abort = new AbortController();
     let end = (): void => undefined;

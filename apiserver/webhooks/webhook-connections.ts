@@ -12,7 +12,7 @@ import type { WebhookPlace } from './webhook-places.ts';
  */
 const maxAgents = 100;
 
-/** The maximum number of connections in one set. */
+/** The maximum number of connections to one origin with the same certificate authority and server name. */
 const maxConnections = 100;
 
 /** The time after which an idle connection is closed, the same as in kube-apiserver. */
@@ -70,8 +70,8 @@ export class WebhookConnections {
   readonly #requests = new WeakMap<WebhookPlace, WebhookRequest>();
 
   /**
-   * Returns the parts that all requests to a webhook's address have in common: URL, headers and timeout. They are kept
-   * until the timeout or the configuration changes.
+   * Returns the parts that all requests to a webhook's address have in common: URL, headers and timeout. They are made
+   * again when the webhook's configuration or `timeoutMs` changes.
    */
   requestTo(place: WebhookPlace, timeoutMs: number): WebhookRequest {
     const known = this.#requests.get(place);

@@ -8,7 +8,7 @@ const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 /** The largest status code in a label. A larger code is counted as this code. */
 const maxCode = 600;
 
-/** A call that may still be running. */
+/** A call of a webhook, as the metrics need it. The call is still running or has ended. */
 export interface MeasuredCall {
   readonly name: string;
   /** True when the webhook is a mutating one. */

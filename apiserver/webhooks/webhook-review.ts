@@ -167,7 +167,7 @@ interface Asked {
   readonly object: ApiObject | undefined;
   readonly write: ReviewedWrite;
   readonly mayPatch: boolean;
-  /** Counts the cost of the conditions of all webhooks that are called for the write at the same time. */
+  /** Counts the cost of the conditions of all validating webhooks of a write together, or of one mutating webhook. */
   readonly meter: CostMeter;
 }
 

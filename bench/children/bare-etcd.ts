@@ -153,7 +153,7 @@ class Turns {
     return turns;
   }
 
-  /** Waits until the head names this process. Resolves with the head. */
+  /** Waits until the value of the head key is the number of this process. Resolves with this value. */
   async own(): Promise<Buffer> {
     while (Number(this.#head.toString()) !== this.#at) await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.#head;

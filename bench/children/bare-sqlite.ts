@@ -17,7 +17,7 @@ const roundSize = 1_000;
 let database: Database.Database;
 let revision = 0;
 let created = 0;
-/** The revision of each object, by the number of the object. The store also has the revisions in memory. */
+/** The revision of each object, by the number of the object. They are in memory, as they are in our store. */
 const present: number[] = [];
 
 export interface SqliteWrites {

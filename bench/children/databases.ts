@@ -71,8 +71,8 @@ async function startEtcd(size: number): Promise<string | undefined> {
 }
 
 /**
- * Creates an empty database, and returns its URL. When the variable is not set and no server runs at the default
- * address, returns undefined, or throws in CI.
+ * Creates an empty database, and returns its URL. When the environment variable with the URL of the engine's
+ * server is not set, and no server runs at the default address, returns undefined, or throws in CI.
  */
 async function createDatabase(engine: SqlEngine): Promise<string | undefined> {
   const { variable, name: server } = servers[engine];

@@ -1,6 +1,7 @@
-// The limit for as many watchers as a server allows by default. This server keeps each body that it receives as a
-// frame, and only writes frames to sockets, with one system call for all frames that a watcher lacks. The server writes
-// to the watchers in a fixed order, again and again, so that each watcher waits for one round at most.
+// The server with which the benchmark compares ours when the watchers are as many as a server allows by default. It
+// makes a frame of each body that it receives, and writes to each watcher all frames that the watcher still lacks, with
+// one system call. The server writes to the watchers in a fixed order, again and again, so that a watcher waits for one
+// round at most.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,7 +15,7 @@ interface Watcher {
   received: number;
 }
 
-/** The maximum time of a slice of writes. Between slices, the server reads requests, which bring new frames. */
+/** The maximum time of a slice of writes to watchers. Between slices, the server reads POSTs; each adds a frame. */
 const sliceMs = 2;
 
 const watchers: Watcher[] = [];

@@ -1,8 +1,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { open } from 'node:fs/promises';
 
-/** A batch of lines is written when it has this size, or after this time, as in the audit log. */
+/** A batch of lines is written at once when it has this size, as in the audit log. */
 const enoughBytes = 256 * 1024;
+/** The time after which a smaller batch of lines is written, as in the audit log. */
 const gatherMs = 50;
 
 /**

@@ -87,7 +87,7 @@ function sites(onRun: (name: string) => boolean): ControllerDefinition {
 export interface Reconciled {
   /** The time from the start until all sites are reconciled and no work is left. */
   readonly ms: number;
-  /** The processor time of the whole process during `ms`. */
+  /** The processor time of the whole process from the start until all sites are reconciled and no work is left. */
   readonly cpuMs: number;
   /** The memory of the process in bytes, after garbage collection, while the controller still runs. */
   readonly heldBytes: number;

@@ -79,7 +79,10 @@ interface Recording {
   readonly isPaced: boolean;
 }
 
-/** The first three seconds do not count, because more runs are recorded after a pause than later. */
+/**
+ * The time before the measurement begins. In this time the recorder of runs spends the budget that it saved while there
+ * were no runs, so it records more runs than later.
+ */
 const warmMs = 3000;
 
 /** One run in ten writes its object. */
@@ -141,11 +144,14 @@ interface Writing {
 }
 
 interface WrittenFigures {
-  /** The time from the sending of a write to the start of its run. */
+  /** The time from the sending of a write to the start of the run that the write causes. */
   readonly started: Figures;
   /** The time from the sending of a write to its response. */
   readonly answered: Figures;
-  /** The time from the response to a write to the start of its run; 0 if the run started before the response. */
+  /**
+   * The time from the response to a write to the start of the run that the write causes; 0 if the run started before
+   * the response.
+   */
   readonly beyond: Figures;
 }
 

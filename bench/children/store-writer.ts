@@ -1,5 +1,6 @@
-// The store of a database, without a server: group commits as in one replica, the store's start, and a scan of all
-// objects. Usually, they are our side of a comparison. The scan is the limit for the start of a replica.
+// A child process that uses our store on a database, without a server. It measures group commits as in one replica, the
+// start of the store, and a scan of all objects. Benchmarks compare its writes with those of the bare database, and the
+// start of a replica with its scan.
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';

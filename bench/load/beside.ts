@@ -8,8 +8,8 @@ import type { Settings } from '../measure/settings.ts';
 const connectionCount = 64;
 
 /**
- * The length of a turn, enough for about a thousand requests. It is so short that other work on the machine affects
- * both contestants equally.
+ * The two contestants receive requests alternately, each for this time: it is enough for about a thousand requests, but
+ * so short that other work on the machine affects both contestants equally.
  */
 const turnMs = 100;
 
@@ -70,7 +70,10 @@ function quickerHalf(costs: readonly number[]): number {
   return half.reduce((sum, cost) => sum + cost, 0) / half.length;
 }
 
-/** The turns of one server. Its connections stay open between the turns. */
+/**
+ * The turns of one contestant: in a turn, its server gets requests for {@link turnMs}. The connections stay open
+ * between the turns.
+ */
 class Turns implements Disposable {
   readonly #served: Served;
   readonly #connections: readonly HttpConnection[];
@@ -87,7 +90,7 @@ class Turns implements Disposable {
     return new Turns(served, await Promise.all(opened));
   }
 
-  /** Sends one request after the other on each connection, until the turn is over. */
+  /** Runs one turn: for {@link turnMs}, sends one request after the other on each connection. */
   async take(): Promise<Figures> {
     const startMs = this.#served.child.cpuMs();
     const latencies: number[] = [];
@@ -107,8 +110,9 @@ class Turns implements Disposable {
   }
 
   /**
-   * Returns the mean cost of an operation, in microseconds, for each of the last `count` turns. The cost of a turn
-   * includes everything until the start of the next turn, so work after the responses counts as well.
+   * Returns, for each of the last `count` turns of this server in the comparison, the mean processor time of a request,
+   * in microseconds. Processor time until the server's next turn starts counts as well, such as work after the last
+   * response.
    */
   costs(count: number): readonly number[] {
     const starts = [...this.#taken.map(({ startMs }) => startMs), this.#served.child.cpuMs()];

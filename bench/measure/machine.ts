@@ -16,7 +16,7 @@ export function describeMachine(folder: string): string {
   );
 }
 
-/** Returns the facts that a page of the documentation needs, as a part of a sentence. */
+/** Returns the number of cores, the load average and the time of an fsync, as a part of a sentence for the docs. */
 export function describeConditions(folder: string): string {
   const load = (loadavg()[0] ?? 0).toFixed(0);
   return `on ${availableParallelism().toString()} cores with a load average of ${load}, where an fsync took ${fsyncMs(folder).toFixed(1)} ms`;

@@ -16,7 +16,7 @@ export interface Row {
   readonly name: string;
   readonly ours?: Figures;
   readonly limit?: Figures;
-  /** Absent for a row without a target. */
+  /** The target of the figures, and whether they meet it. Absent when the figures have no target. */
   readonly target?: Target;
   /** Notes on the figures. They are printed below the table. */
   readonly note?: string;

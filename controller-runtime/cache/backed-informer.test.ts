@@ -57,7 +57,7 @@ describe('an informer of many objects with an index', () => {
 
   after(() => aborting.abort());
 
-  it('indexes the objects in several turns of the event loop, and has synced once the index finds all objects in their latest state', async () => {
+  it('indexes the objects in several turns of the event loop, and reports that it has synced only after that', async () => {
     const backing = new ManyObjects();
     const informer = createBackedInformer<Person>({
       model: Person,
@@ -94,7 +94,7 @@ describe('an informer of many objects with an index', () => {
     await running;
   });
 
-  it('fills an index that is added late in several turns of the event loop, and completes the index at once when it is read', async () => {
+  it('fills an index that is added after the sync over several turns of the event loop; a read completes the index at once', async () => {
     const backing = new ManyObjects();
     const stop = new AbortController();
     const informer = createBackedInformer<Person>({

@@ -18,7 +18,7 @@ type Groups = readonly Group[];
 interface CacheIndex<T extends ApiObject> {
   readonly valuesOf: IndexFunction<T>;
   readonly groups: Map<string, Group>;
-  /** For each key, the groups that contain it. Most keys are in one group. */
+  /** For each key, its groups: one for each value under which the index finds the object. Most keys have one group. */
   readonly groupsByKey: Map<string, Group | Groups>;
 }
 

@@ -83,7 +83,7 @@ describe('HandlerBuffer', () => {
     expect(delivered).to.equal(1000);
   });
 
-  it('delivers a snapshot between the events pushed earlier and later, and creates each of its events just before delivery', async () => {
+  it('delivers the events of pushAll after those pushed earlier and before those pushed later, and makes each just in time', async () => {
     const names: string[] = [];
     let made = 0;
     const buffer = bufferFor({ onAdd: ({ metadata: { name } }) => void names.push(name) });

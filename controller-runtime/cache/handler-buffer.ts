@@ -98,7 +98,10 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     return this.#snapshot !== undefined || this.#waiting.length > 0;
   }
 
-  /** Returns the next events in their order. The list may be empty at the end of the snapshot. */
+  /**
+   * Returns the next events in their order. The list may be empty when all events of a call of {@link pushAll} have
+   * been taken.
+   */
   #takeBatch(): readonly HandlerEvent<T>[] {
     if (this.#ahead.length > 0) return this.#ahead.splice(0, deliveriesPerTurn);
     if (this.#snapshot === undefined) return this.#waiting.splice(0, deliveriesPerTurn);

@@ -54,7 +54,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect(followed.informer.resourceVersion).to.equal('0');
     });
 
-    it('a second run sends only the differences to existing handlers, and all objects to new handlers', async () => {
+    it('an informer that runs again sends existing handlers only the differences, and new handlers all objects', async () => {
       await followed.one.createAll('same', 'changed', 'gone', 'replaced');
       const stayed = new HandlerRecord();
       followed.informer.addHandler(stayed);

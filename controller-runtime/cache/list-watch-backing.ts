@@ -17,7 +17,7 @@ interface Scope {
 }
 
 export interface ListWatchBackingParts<T extends ApiObject> {
-  /** The parts for the reflector of each scope. The backing adds the namespace of the scope. */
+  /** The parts of every reflector. The backing adds the namespace that the reflector follows, unless it follows all. */
   readonly reflector: ReflectorParts<T>;
   /** The namespaces to follow. Undefined for all namespaces, which then need only one list and one watch. */
   readonly namespaces: readonly string[] | undefined;

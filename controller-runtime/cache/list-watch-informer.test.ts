@@ -145,7 +145,7 @@ describe('an informer over list and watch', () => {
     expect(source.calls).to.deep.equal(['list', 'watch 9', 'watch 12', 'watch 12']);
   });
 
-  it('waits for at least half of the delay, and for a random part of the other half', async () => {
+  it('waits before it retries: half of the back-off, and a random part of the other half', async () => {
     const answers = [0, 0.5];
     const random = (): number => answers.shift() ?? 1;
     informer = createInformer({ client: source, model: Person, selection: {}, clock, logger, random });

@@ -6,8 +6,8 @@ import type { InformerOptions } from '../client/informer.ts';
 export type ObjectShape<T extends ApiObject> = (object: T) => T;
 
 /**
- * Makes the shape for the options of an informer. When the transform fails, the shape calls `report`, and the informer
- * keeps the object without the transform.
+ * Returns a function that applies the options `metadataOnly` and `transform` of an informer to an object. When the
+ * transform fails, this function calls `report`, and returns the object without the transform.
  */
 export function createShape<T extends ApiObject>(
   { metadataOnly = false, transform }: InformerOptions<T>,

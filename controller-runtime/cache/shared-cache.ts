@@ -4,7 +4,10 @@ import type { BackingSink, InformerBacking } from './backed-informer.ts';
 import type { KeyedObject } from './handler-event.ts';
 import { SharedRun } from './shared-run.ts';
 
-/** A backing that several informers follow. It runs while at least one of them runs. */
+/**
+ * Shares one {@link InformerBacking}, the storage of objects and the source of their changes, among several informers.
+ * The backing runs while at least one of the informers runs.
+ */
 export class SharedCache<T extends ApiObject> {
   readonly backing: InformerBacking<T>;
   readonly #sinks = new Set<BackingSink<T>>();
@@ -82,7 +85,7 @@ export class SharedCaches {
 export interface SharedBackingParts<T extends ApiObject> {
   readonly caches: SharedCaches;
   readonly key: string;
-  /** Makes the backing of a new cache. */
+  /** Makes the storage of a new cache's objects, with the source of their changes. */
   readonly make: () => InformerBacking<T>;
 }
 
@@ -145,7 +148,7 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   #tellDifferences(sink: BackingSink<T>): void {
-    // In the first run, no handler has received an object yet, so open() delivers all objects.
+    // When the informer runs for the first time, no handler has received an object yet: open() delivers all objects.
     if (this.#before === undefined) return;
     const gone = new Map(this.#before);
     this.#before = undefined;

@@ -190,8 +190,8 @@ export interface Client {
 /** The type of an object's status: `never` for a kind without a status, `unknown` for objects of unknown type. */
 export type StatusOf<T extends ApiObject> = DeclaredStatus<{ readonly [K in keyof T]: T[K] }>;
 
-// StatusOf passes a mapped type, so that TypeScript 5.9 accepts a controller of one kind as a controller of any kind.
-// With a mapped type, the compiler compares the types of `status`; with a condition on T itself, it would compare T.
+// StatusOf gives DeclaredStatus a mapped copy of T. With the copy, TypeScript 5.9 compares only the types of `status`,
+// and accepts a controller of one kind as a controller of any kind. With T itself, it would compare the whole of T.
 type DeclaredStatus<T> = 'status' extends keyof T
   ? T extends { readonly status?: infer S }
     ? Exclude<S, undefined>

@@ -136,7 +136,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     ['is not added to', { cleanup() {} }, ['example.com/other']],
     ['is removed from', {}, [finalizer, 'example.com/other']],
   ] as const) {
-    it(`the finalizer ${what} an object whose deletion begins at the same time, and the object is not reconciled`, async () => {
+    it(`the finalizer ${what} an object whose deletion begins during this write, and reconcile is not called`, async () => {
       const calls: string[] = [];
       const at = harnessFor({
         reconcile: ({ object }) => void calls.push(`${object.metadata.deletionTimestamp}`),

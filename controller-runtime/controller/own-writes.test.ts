@@ -61,7 +61,7 @@ describe('the writes of a controller', () => {
     });
   }
 
-  it('a run follows when the controller’s write changed nothing, because another client wrote the same status and more', async () => {
+  it('a run follows a write that changes nothing because another client has just written the same fields and one more', async () => {
     const seen: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -80,7 +80,7 @@ describe('the writes of a controller', () => {
     expect(seen).to.deep.equal([undefined, 1]);
   });
 
-  it('a run follows changes of spec, labels, annotations and finalizers, and of a status that another client wrote', async () => {
+  it('a change of spec, labels, annotations or finalizers causes a run, and so does a status that another client wrote', async () => {
     let runs = 0;
     const at = harnessFor({ reconcile: () => void (runs += 1) });
     await at.person('ada');
@@ -102,7 +102,7 @@ describe('the writes of a controller', () => {
     expect(runs).to.equal(6);
   });
 
-  it('the controller’s own predicates replace the default rule; a deletion always causes a run', async () => {
+  it('predicates decide which updates of an object cause a run, but its deletion always causes one', async () => {
     const runs: string[] = [];
     const at = harnessFor({
       predicates: [generationChanged, ({ object }) => object.spec.name !== 'ignored'],

@@ -3,7 +3,7 @@ import { ApiError } from '../api/index.ts';
 import { Badge, eachHarness, type Harness, Person } from './harness.test-support.ts';
 import type { ReconcileResult } from './definition/reconciler.ts';
 
-describe('a run', () => {
+describe('Controller, at the end of a run:', () => {
   const harnessFor = eachHarness();
 
   const valueOf = (at: Harness, metric: string): number => {
@@ -14,7 +14,7 @@ describe('a run', () => {
     return Number(line?.split(' ')[1]);
   };
 
-  it('requeues and conflicts do not count as failures towards the retry limit of a key', async () => {
+  it('a requeue or a conflict does not count towards the retry limit of the key', async () => {
     const ends: (() => ReconcileResult)[] = [
       ...Array.from({ length: 3 }, () => () => ({ requeue: true })),
       ...Array.from({ length: 3 }, () => () => {
@@ -115,7 +115,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('a run ends only after its writes without an await, so that these writes do not overlap the next run', async () => {
+  it('a run ends only after the writes that reconcile did not await, so that they do not overlap the next run', async () => {
     const order: string[] = [];
     let answer = (): void => {};
     const at = harnessFor({
@@ -141,7 +141,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('a run ends, and its key runs again, when the timeout ends a write without an await', async () => {
+  it('a run with a write without an await ends when the timeout aborts the write; then its key runs again', async () => {
     let runs = 0;
     const at = harnessFor({
       timeoutMs: '1s',

@@ -42,8 +42,8 @@ export interface ShardParts {
 }
 
 /**
- * The maximum number of keys in a report that wait without a failure. More of them would not help readers, but would be
- * most of the work for a report.
+ * A report lists at most this number of keys that wait in the queue and have not failed. More of these keys would not
+ * help readers, but would be most of the work for a report.
  */
 const usualKeys = 20;
 
@@ -213,8 +213,8 @@ export class Shard {
   }
 
   /**
-   * Queues the key for the next slot of its schedule. After a successful run that returned no delay, also queues the
-   * key for its interval.
+   * Queues the key for the next slot of its schedule. If the controller also runs each object at an interval, queues the
+   * key for the end of this interval, too, after a successful run that returned no delay.
    */
   #queueNextTime(key: string, { kind }: Outcome): void {
     const delays = this.#runParts.slots?.delays(key);

@@ -244,7 +244,7 @@ describe('a leader elector', () => {
     }
   });
 
-  it('does not take back a lease that another process took and released: a waiting candidate takes it at once', async () => {
+  it('ends its term when its lease was taken and released by another process, and leaves the lease to a waiting candidate', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);

@@ -17,7 +17,7 @@ describe('the plan of a process that shares shards', () => {
     expect(planShards('a', seen('-ab-bab-'))).to.deep.equal({ take: [0, 3], ask: [] });
   });
 
-  it('requests a shard from the process with the most shards, until no process has two more than this process', () => {
+  it('requests a shard from the process with the most shards while that one has at least two more than this process', () => {
     expect(planShards('a', seen('bbbbcc')).ask).to.deep.equal([0, 1]);
     expect(planShards('a', seen('bbbcccdd')).ask).to.deep.equal([0, 3]);
     expect(planShards('a', seen('abbc'))).to.deep.equal({ take: [], ask: [] });
@@ -27,7 +27,7 @@ describe('the plan of a process that shares shards', () => {
     expect(planShards('a', seen('bcd'))).to.deep.equal({ take: [], ask: [] });
   });
 
-  it('leads to an even distribution from any start', () => {
+  it('leads to an even distribution of the shards, regardless of which process has which shard at first', () => {
     for (let seed = 1; seed < 200; seed += 1) {
       let owners = Array.from({ length: 16 }, (_, index) => 'abcde-'[(seed * (index + 7) * (index + seed)) % 6] ?? '-');
       for (let round = 0; round < 20; round += 1) {

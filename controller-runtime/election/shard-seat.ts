@@ -5,7 +5,7 @@ import { LeaderClient } from './leader-client.ts';
 import { LeaderElector, type ElectorParts } from './leader-elector.ts';
 import type { Term } from './term.ts';
 
-/** The work for the shards that this process holds. */
+/** Reconciles the shards whose leases this process holds. */
 interface ShardHost {
   /** Starts to reconcile a shard, with writes through `held.client`. */
   open(index: number, held: HeldTerm): void;

@@ -9,7 +9,7 @@ import { eventModel } from './event-model.ts';
 /** The type of an event: `Warning` when it may need a person's attention. */
 export type EventType = 'Normal' | 'Warning';
 
-/** Records events about objects for people. `kubectl describe` and `kubectl events` show these events. */
+/** Records events about objects, so that people can read them with `kubectl describe` and `kubectl events`. */
 export interface EventRecorder {
   /**
    * Records an event about an object. `reason` is a word in UpperCamelCase, and `message` a sentence of at most 1,024
@@ -68,7 +68,7 @@ export class EventWriter implements EventRecorder {
     };
   }
 
-  /** True when all events are written, or wait for the next attempt. */
+  /** True while no request to write an event is under way: no event is left, or the recorder pauses before a retry. */
   isIdle(): boolean {
     return this.#writing === undefined || this.#isPausing;
   }

@@ -176,7 +176,7 @@ describe('a manager with leader election', () => {
     expect(at.client.requests.filter((line) => line.startsWith('patch'))).to.have.lengthOf(1);
   });
 
-  it('continues when the observer of the election throws, and still reports a lease that is neither renewed nor released', async () => {
+  it('continues when the observer of the election throws; its health check still reports a lease that it did not renew', async () => {
     const observe = (): void => {
       throw new Error('observer');
     };

@@ -4,7 +4,7 @@ export interface Part {
   readonly stopped: Promise<void>;
 }
 
-/** Starts a part. `run` must not reject. */
+/** Starts a controller, a cache or a runnable. `run` must not reject. */
 export function startPart(run: (signal: AbortSignal) => Promise<void>): Part {
   const abort = new AbortController();
   return { abort, stopped: run(abort.signal) };

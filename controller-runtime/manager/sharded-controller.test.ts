@@ -54,7 +54,7 @@ class TestProcess {
   }
 }
 
-describe('a sharded controller', () => {
+describe('sharded controllers:', () => {
   let client: FakeClient;
   let clock: FakeClock;
   let processes: TestProcess[];
@@ -159,7 +159,7 @@ describe('a sharded controller', () => {
     expect(processes.map(({ held }) => held)).to.deep.equal(before);
   });
 
-  it('the shards of a process that stops move within two seconds, and their keys are reconciled again', async () => {
+  it('when a process stops, others take its shards within two seconds, and reconcile the keys again', async () => {
     for (const name of names) await person(name);
     for (const name of ['a', 'b']) start(name);
     await clock.runUntil(() => areSpread(8, 8) && processes.every(({ manager }) => manager.isIdle()));
@@ -172,7 +172,7 @@ describe('a sharded controller', () => {
     expect(ran.toSorted()).to.deep.equal(left.map((name) => `a ${name}`).toSorted());
   });
 
-  it('the shards of a silent process are taken over within the lease duration and one retry, and that process gives them up', async () => {
+  it('a process whose requests hang gives up its shards, and others have them within the lease duration and one retry', async () => {
     for (const name of names) await person(name);
     for (const name of ['a', 'b', 'c']) start(name);
     await clock.runUntil(() => areSpread(5, 5, 6) && processes.every(({ manager }) => manager.isIdle()));

@@ -69,7 +69,7 @@ export class Backoff {
 
   /**
    * Returns the delay after a number of failures of a key in a row. Call it once for each failure, when it happens,
-   * because each call counts as one retry in the rate.
+   * because each call uses up one of the retries that `perSecond` allows.
    */
   delayMs(failures: number, nowMs: number): number {
     return Math.max(backoffDelayMs(failures, this.#options), this.#turnMs(nowMs));

@@ -50,7 +50,7 @@ export class QueueEntry {
   attempts = 0;
   /** The number of retries that count towards the retry limit. */
   failures = 0;
-  /** The monotonic time at which the first of the runs that {@link attempts} counts ended. */
+  /** The monotonic end time of the first run in the current series of {@link attempts}. */
   failingMs = 0;
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */

@@ -1,8 +1,8 @@
 import type { QueueEntry, ReadyLevel } from './queue-entry.ts';
 
 /**
- * When there are this many lists, the empty ones are removed before another list is added. Until then, empty lists are
- * kept, because the same few priorities are used repeatedly.
+ * Each priority has a list of keys. When there are this many lists, the empty ones are removed before another list is
+ * added. Until then, empty lists are kept, because the same few priorities are used repeatedly.
  */
 const maxLevels = 32;
 

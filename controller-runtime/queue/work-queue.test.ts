@@ -232,7 +232,7 @@ describe('WorkQueue', () => {
     expect(queue.snapshot().map(({ state, attempts }) => [state, attempts])).to.deep.equal([['ready', 0]]);
   });
 
-  it('parks a key that was only resynced during the run that failed, and keeps its failures', () => {
+  it('parks a key after a terminal failure, and keeps its failure count, if only a resync added the key during the run', () => {
     const queue = queueWith();
     queue.add('a');
     queue.get();

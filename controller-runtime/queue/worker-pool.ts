@@ -28,8 +28,8 @@ export class WorkerPool {
   }
 
   /**
-   * Calls the pump of each queue. Each time, a different queue is the first, so that a queue with many items does not
-   * block the others.
+   * Calls the function that each queue passed to {@link join}. Each time, a different queue is the first, so that a
+   * queue with many items does not block the others.
    */
   #pumpAll(): void {
     const pumps = this.#pumps;

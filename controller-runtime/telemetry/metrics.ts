@@ -67,12 +67,12 @@ export class Metrics {
     return this.#family(this.#define(options, 'counter'), () => new Counter());
   }
 
-  /** Returns the gauge with this name, with the rules of {@link Metrics.counter}. */
+  /** Returns the gauge with this name; creates it and throws as {@link Metrics.counter} does. */
   gauge(options: MetricOptions): Family<Gauge> {
     return this.#family(this.#define(options, 'gauge'), () => new Gauge());
   }
 
-  /** Returns the histogram with this name, with the rules of {@link Metrics.counter}. */
+  /** Returns the histogram with this name; creates it and throws as {@link Metrics.counter} does. */
   histogram(options: HistogramOptions): Family<Histogram> {
     return this.#family(this.#define(options, 'histogram'), () => new Histogram(options.buckets));
   }

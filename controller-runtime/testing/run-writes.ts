@@ -36,7 +36,7 @@ export interface WriteStep {
   readonly before?: ApiObject;
   /** The object after the write; absent when it is gone, or the write failed. */
   readonly after?: ApiObject;
-  /** The fields that differ, without those that only the server sets. */
+  /** The fields that differ between `before` and `after`, without those that only the server sets. */
   readonly changes: readonly FieldChange[];
   /** The error of a failed write. */
   readonly error?: unknown;
@@ -148,7 +148,7 @@ export class RunWrites implements Interceptor {
     await this.#turn();
     const run = this.#runs.get(reconcileID) ?? { reconcileID, reasons: [] };
     const before = await this.#read(request);
-    await this.#ask(() => `before ${describeRequest(request)}, by no run of these controllers`);
+    await this.#ask(() => `before ${describeRequest(request)}, and not by a run of these controllers`);
     let step: WriteStep = { request, run, ...(before && { before }), changes: [] };
     try {
       const answer = await send();

@@ -6,9 +6,7 @@ function writer(level: string): Write {
   return (fields, message) => process.stderr.write(`${JSON.stringify({ level, message, ...fields }, plain)}\n`);
 }
 
-/**
- * Returns the stack of an error, because JSON.stringify would write an error as `{}`, and any other value unchanged.
- */
+/** Returns the stack of an error, which JSON.stringify would write as `{}`. Returns any other value unchanged. */
 function plain(_key: string, value: unknown): unknown {
   return value instanceof Error ? value.stack : value;
 }

@@ -31,7 +31,7 @@ describe('example 06: Memcached', () => {
     await server.settle();
   };
 
-  it('keeps a workload with the size of the Memcached, and reports which nodes run', async () => {
+  it('sets the replicas of the workload to the `size` of the Memcached, and reports which nodes run', async () => {
     expect((await workload()).spec).to.deep.equal({ image: 'memcached:1.6', replicas: 3 });
     const { status, metadata } = await memcached();
     expect(status?.nodes).to.deep.equal(['sample-0', 'sample-1', 'sample-2']);

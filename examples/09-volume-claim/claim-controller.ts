@@ -1,7 +1,10 @@
 import { controller, wish } from 'homeostat';
 import { EphemeralVolumeClaim, Volume } from './models.ts';
 
-/** Keeps one volume for each claim, with the name and the spec of the claim, and those labels that have a prefix. */
+/**
+ * Keeps one volume for each claim. The volume has the name and the spec of the claim, and the labels of the claim whose
+ * keys have a prefix.
+ */
 export const claimController = controller(EphemeralVolumeClaim, {
   owns: [Volume],
   async reconcile({ object, own, condition }) {

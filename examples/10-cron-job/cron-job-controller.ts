@@ -18,7 +18,8 @@ export const cronJobController = controller(CronJob, {
       active: active.map(({ metadata }) => metadata.name),
       ...(lastScheduleTime === undefined ? {} : { lastScheduleTime }),
     });
-    // The status is written first: once a job is deleted, only the status shows that the job of its time was created.
+    // The status is written before jobs are deleted, because after the deletion of a job only the status shows that a
+    // job was created for its scheduled time.
     await keepLatest(run, 'Complete', run.object.spec.successfulJobsHistoryLimit ?? 3);
     await keepLatest(run, 'Failed', run.object.spec.failedJobsHistoryLimit ?? 1);
   },

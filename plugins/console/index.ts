@@ -1,7 +1,7 @@
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import type { RouterFunction } from '@homeostat/apiserver/endpoints';
 
-/** A page that a plugin adds to the console. Panels, columns and buttons also have a kind; a column has no module. */
+/** A page that a plugin adds to the console. The types of panels, columns and buttons are derived from this type. */
 export interface ConsoleContribution {
   /** Unique within the plugin, and a part of the page's URL: lowercase letters, digits and hyphens. */
   readonly name: string;

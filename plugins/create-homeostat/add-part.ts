@@ -28,7 +28,7 @@ export interface AddPartOptions {
   readonly kind?: string;
 }
 
-/** The added part. */
+/** The kind, controller or endpoint that was added to a plugin. */
 export interface AddedPart {
   /** Paths that were written, relative to the folder. */
   readonly files: readonly string[];

@@ -96,7 +96,7 @@ describe('the admission hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal('12345');
   });
 
-  it('fail the plugin when their kind belongs to a plugin that is not a dependency, or is not registered', async () => {
+  it('fail the plugin when their kind is not registered, or belongs to a plugin that is not a dependency', async () => {
     add('base', { models: [widget] });
     add('stranger', {
       start: async ({ admission }) => {
@@ -201,7 +201,7 @@ describe('the admission hooks of a plugin', () => {
 });
 
 describe('admit', () => {
-  it('returns hooks that the server refuses when their timeoutMs is not from 1 to 30000; the server refuses all values that admit has not returned', async () => {
+  it('the server accepts only hooks that admit has returned, and only with a timeoutMs from 1 to 30000', async () => {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     try {
       server.schemeManager.forOwner('base').register(widget);

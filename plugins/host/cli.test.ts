@@ -444,7 +444,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(command.stderr).to.include(`curl '${String(url)}/apis/widgets.example.com/v1/widgets?page=1&size=10'`);
   });
 
-  it('serves the console, and prints its URL with the hints, unless --no-console turns it off', async () => {
+  it('serves the console, and with --hints prints its URL; with --no-console, does neither', async () => {
     const args = ['serve', '--port', '0', '--database', 'memory:', '--hints'];
     const on = run(args, { HOMEOSTAT_CONSOLE: 'true' });
     const { url, plugins } = await on.line('ready');

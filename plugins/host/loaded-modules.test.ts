@@ -61,7 +61,7 @@ describe('The program homeostat [spec experience-loads]', () => {
       );
     });
 
-  it('loads only bundles of its packages, also for a plugin that imports the packages by their names [slow]', async () => {
+  it('loads its own packages only as bundles, even when a plugin imports these packages by their names [slow]', async () => {
     const plugin = join(folder, 'plugin');
     await mkdir(plugin);
     await writeFile(join(plugin, 'plugin.yaml'), 'name: demo\nversion: 1.0.0\nmain: index.js\n');

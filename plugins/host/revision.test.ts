@@ -12,7 +12,7 @@ describe('the revision of a plugin', () => {
     ['2.15', 'apiVersion'],
     ['2.9', 'groupVersion'],
   ] as const) {
-    it(`${revision} makes ${versionKey} the version key of declared objects, and does not change the models or their indexes`, async () => {
+    it(`${revision}: declared objects name their version in ${versionKey}; models and their indexes work as in the other revision`, async () => {
       const main = `import { flatModel, wrappedModel } from '${models}';
 export default { models: [flatModel(), wrappedModel()] };`;
       const folder = await makePlugin('things', main, {

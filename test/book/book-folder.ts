@@ -74,7 +74,7 @@ export class BookFolder {
 }
 
 /**
- * Returns the folders that have a manifest. Leaves out folders with their own configuration, because the page compiles
+ * Returns the folders that have a manifest. Leaves out folders with a `tsconfig.json`, because the page itself compiles
  * them.
  */
 function pluginsOf(files: PagePlan['files']): readonly string[] {

@@ -6,7 +6,7 @@ interface Directive {
   readonly word: 'file' | 'edit' | 'sh' | 'output' | 'not run';
   /** The text after the colon. */
   readonly argument: string;
-  /** The further lines of the comment, which the page does not show. */
+  /** The lines of the comment after its first line; undefined when the comment has only one line. */
   readonly hidden: string | undefined;
   /** The line of the page where `hidden` begins. */
   readonly line: number;

@@ -24,7 +24,7 @@ describe('The texts of a source file', () => {
     ]);
   });
 
-  it('include the message of an error when it is a constant, a conditional expression or a concatenation', () => {
+  it('include the messages of errors that are constants, conditional expressions or concatenations', () => {
     const source =
       "function f() { const text = a ? 'one ' + 'thing' : `${n} things`; { throw new ConfigError(text, {}); } }";
     expect(errorsOf(source)).to.deep.equal([

@@ -31,7 +31,7 @@ describe('runPage', () => {
     expect(fault).to.match(/^line 6: this is shown:\nc\n\nbut this was printed:\nb\n$/);
   });
 
-  it('reports the first line of a script that fails, with the output before the failure', async () => {
+  it('reports the line at which a script fails, with the output before the failure', async () => {
     expect(await faultOf('```sh\necho before\nfalse\necho behind\n```\n')).to.match(/^line 2: .*\nbefore\n$/);
   });
 

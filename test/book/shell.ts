@@ -148,6 +148,6 @@ function killGroup(id: number | undefined): void {
   try {
     if (id !== undefined) process.kill(-id, 'SIGKILL');
   } catch {
-    // Nothing was left.
+    // The group has no process any more.
   }
 }

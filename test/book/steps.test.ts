@@ -40,7 +40,7 @@ describe('planPage', () => {
     expect(steps).to.deep.equal([]);
   });
 
-  it('replaces a file at the step of its fence, and does not compile it', () => {
+  it('for a code fence with the comment `edit`, adds a step that replaces the file, and does not compile it', () => {
     const { files, steps } = planPage(`<!-- edit: plugin/index.ts -->\n\n${fence('ts', 'export {};')}`);
     expect([...files.keys()]).to.deep.equal([]);
     const script = `cat >"$page/plugin/index.ts" <<'end of file'\nexport {};\nend of file\n`;

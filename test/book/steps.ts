@@ -21,7 +21,7 @@ export interface PagePlan {
   readonly steps: readonly Step[];
   /**
    * The problems with their lines: fences that no step runs or checks, fences that are skipped without a reason, and
-   * the first comment that lacks a fence.
+   * the first comment with a directive (such as `<!-- file … -->`) that no fence follows.
    */
   readonly problems: readonly string[];
 }

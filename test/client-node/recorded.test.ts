@@ -32,7 +32,7 @@ const deviations: Readonly<Record<string, { readonly status: number; readonly wh
   'GET /readyz': { status: 200, why: 'the recorded server was not ready' },
   'POST after Foreground': {
     status: 201,
-    why: 'on the recorded server, the object of the first recording still existed',
+    why: 'the recorded server refused the creation, because it still had the object of an earlier recording',
   },
 };
 

@@ -192,7 +192,7 @@ describe('an administrator in the console [slow]', function () {
   });
 
   it('replaces a plugin with its next version, and uninstalls it', async () => {
-    // By keyboard alone.
+    // The user opens the dialog and installs the version by keyboard alone.
     await page.getByRole('button', { name: 'Install…', exact: true }).press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Archive (.tgz)').setInputFiles(archive(folder, '2.0.0'));

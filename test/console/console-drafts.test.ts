@@ -99,7 +99,7 @@ describe('an edit in the console that is not saved [slow]', function () {
     expect(await title().inputValue()).to.equal('');
   });
 
-  it('keeps an item of a list or a map while the user has emptied its field', async () => {
+  it('keeps an item of a list or a map while the user clears the input of the item and types a new value', async () => {
     await create('listed');
     await patch('listed', { watchers: ['ada', 'bob'] });
     const labels = { team: 'red' };

@@ -176,7 +176,7 @@ describe('a session of the console [slow]', function () {
     await page.getByText('You may not do this').waitFor();
   });
 
-  it('leaves out cards that the user may not read, and shows a message in place of tables', async () => {
+  it('leaves out cards that the user may not read, and shows a message in place of a table that the user may not read', async () => {
     await visit(page, '#/');
     await page.getByRole('region', { name: 'Objects that need attention' }).waitFor();
     for (const name of ['Warnings', 'Plugins', 'Rates'])

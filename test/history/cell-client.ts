@@ -19,8 +19,8 @@ export class CellClient {
   readonly #agent = new Agent({ keepAlive: true });
 
   /**
-   * Sends a request about a cell. Returns undefined when the request had no effect, for example because no server
-   * listens; then no operation is recorded.
+   * Sends a request for an object of the kind Cell. Returns undefined when the request had no effect, for example
+   * because no server listens; then no operation is recorded.
    */
   async perform(port: number, key: string, request: Request): Promise<Outcome | undefined> {
     const answer = await this.#send(port, ...messageOf(key, request));

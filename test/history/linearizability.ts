@@ -130,7 +130,9 @@ class Search<State, Operation extends Timed> {
     return next;
   }
 
-  /** Adds the pending operations that only read the state of a configuration. */
+  /**
+   * Returns the configuration with the pending operations that leave its state unchanged, such as reads, marked as done.
+   */
   #withReads({ state, done }: Configuration<State>): Configuration<State> {
     const reads = [...this.#underWay].filter(
       (id) => !done.has(id) && !this.#isUnknown(id) && this.#model.step(state, this.#operation(id)) === state,
@@ -166,9 +168,9 @@ class Search<State, Operation extends Timed> {
 }
 
 /**
- * The configurations found so far. Two configurations may differ only in the operations with unknown outcomes that have
- * taken effect. If the list already has the one with fewer of these operations, `add` ignores the other one: the first
- * allows the same continuations, because such an operation may take effect at any later time, or never.
+ * The configurations found so far. `add` ignores configuration B if the list has a configuration A that differs from B
+ * only because fewer operations with unknown outcomes have taken effect in A. Each continuation of B is also possible
+ * after A, because an operation with an unknown outcome may take effect at any later time, or never.
  */
 class Memory<State> {
   readonly list: Configuration<State>[] = [];

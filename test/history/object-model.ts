@@ -25,7 +25,8 @@ export const objectModel: SequentialModel<KeyState, Operation> = {
   step,
   formatState: ({ revision, object }) =>
     `${revision} ${object === undefined ? 'absent' : [object.uid, object.revision, object.version, object.value].join()}`,
-  // The value is left out, because no client has read the value of a write whose outcome is still unknown.
+  // The effect does not contain the written value: as long as the outcome of a write is unknown, no client has read its
+  // value.
   effectOf: ({ request }) => `${request.verb} ${'expect' in request ? JSON.stringify(request.expect) : ''}`,
 };
 
@@ -100,7 +101,7 @@ function meets(object: KnownObject | undefined, request: Operation['request']): 
   if (object === undefined) return false;
   const { uid, revision, version }: Expectation = 'expect' in request ? request.expect : {};
   return (
-    // A client cannot have a precondition on a state that no client has read.
+    // A uid or revision that no client has read is undefined here. A client cannot send such a value as a precondition.
     (uid === undefined || uid === object.uid) &&
     (revision === undefined || revision === object.revision) &&
     (version === undefined || version === object.version)

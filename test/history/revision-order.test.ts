@@ -25,12 +25,12 @@ describe('the order of revisions over all objects', () => {
     expect(checkRevisionOrder(history({ operations: [concurrent, created(3, 4)] }))).to.deep.equal([]);
   });
 
-  it('is broken by a write of another object that gets a lower revision', () => {
+  it('is broken by a write that begins after a write of another object, and gets a lower revision than that write', () => {
     const violations = checkRevisionOrder(history({ operations: [created(1, 2, state(5)), other] }));
     expect(violations.map(({ guarantee }) => guarantee)).to.deep.equal(['revisions follow time']);
   });
 
-  it('is broken by a list whose revision is below a revision that a client saw before', () => {
+  it('is broken by a list that has a lower revision than a client saw before the list began', () => {
     expect(
       checkRevisionOrder(history({ operations: [created(1, 2), other], listings: [listing(1, v1)] })),
     ).to.have.length(1);
@@ -47,7 +47,7 @@ describe('the order of revisions over all objects', () => {
   });
 });
 
-describe('the moment of a list', () => {
+describe('the check that a list shows the objects at its revision', () => {
   const v2 = state(2, { version: 2 });
   const operations = [created(1, 2), updated(3, 9, v2)];
   const deletion = event('DELETED', { ...v2, revision: 4 }, 20);
@@ -57,18 +57,18 @@ describe('the moment of a list', () => {
     return checkListMoments(history({ operations, watches, listings: [list] })).length;
   }
 
-  it('is correct when the list shows the objects that existed at its revision', () => {
+  it('finds no fault when the list shows the objects that existed at its revision', () => {
     expect([faults(listing(0)), faults(listing(1, v1)), faults(listing(2, v2)), faults(listing(4))]).to.deep.equal([
       0, 0, 0, 0,
     ]);
   });
 
-  it('is wrong when the list shows an earlier or later state of an object', () => {
+  it('finds a fault when the list shows an earlier or later state of an object', () => {
     expect(faults(listing(2, v1))).to.equal(1);
     expect(faults(listing(1, v2))).to.equal(1);
   });
 
-  it('is wrong when the list omits an existing object, or shows a deleted one', () => {
+  it('finds a fault when the list omits an existing object, or shows a deleted one', () => {
     expect(faults(listing(3))).to.equal(1);
     expect(faults(listing(5, v2))).to.equal(1);
   });

@@ -48,7 +48,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(history({ operations, watches }))).to.deep.equal([]);
   });
 
-  it('are met for a watcher of another object', () => {
+  it('are met when a watcher receives no changes of an object that it does not watch', () => {
     expect(broken(history({ operations, watches: [watch([{ after: 0, frames: [] }], { key: 'b' })] }))).to.deep.equal(
       [],
     );
@@ -79,7 +79,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(history({ operations: unknown, watches }))).to.deep.equal(['resumable']);
   });
 
-  it('resumable: is broken when a connection receives a change up to the revision after which it resumes', () => {
+  it('resumable: is broken when a connection that resumes after a revision receives a change of this revision or before', () => {
     const watches = [watch([{ after: 2, frames: [second, third, deleted] }], { after: 2, since: 4 })];
     expect(broken(history({ operations, watches }))).to.deep.equal(['resumable']);
   });
@@ -102,7 +102,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(told(added, early, third, deleted))).to.deep.equal(['no event from the future']);
   });
 
-  it('every event is a write: is broken when no client sent the write, or the server refused it', () => {
+  it('every event is a write: is broken by an event of a write that no client sent or that the server refused', () => {
     const invented = event('MODIFIED', state(5, { value: 'x' }), 15);
     expect(broken(told(added, second, third, deleted, invented))).to.deep.equal(['every event is a write']);
     const refused = operation([9, 10], { verb: 'create', value: 'x' }, { kind: 'exists' });

@@ -116,8 +116,9 @@ export class WorkloadClient {
       case 'update':
         return { verb, value: this.#nextValue(), expect };
       case 'touch':
-        // The revision is a precondition. Without it, the touch could store this value again after another value, but
-        // each value must be written only once.
+        // A touch writes the value that this client saw last, without a change. The revision is a precondition. Without
+        // the precondition, a touch could restore this value after another client has written a different value, but in
+        // a history, each value must be written only once.
         return seen === undefined ? { verb: 'get' } : { verb, value: seen.value, expect: { revision: seen.revision } };
       case 'delete': {
         // A deletion cannot have the version as a precondition.

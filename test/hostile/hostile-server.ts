@@ -43,7 +43,10 @@ const width = 500;
 
 const database = process.argv[2] ?? 'memory:';
 
-/** The size of the history. It is smaller for servers that share a database, so that they soon miss changes. */
+/**
+ * The size of the history. It is smaller for servers that share a database. A server that reads the changes of another
+ * one too late then finds that they have been removed, and the tests reach this case soon.
+ */
 const historyBytes = (database === 'memory:' ? 8 : 1) * 1024 * 1024;
 
 const problems: string[] = [];

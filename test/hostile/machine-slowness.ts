@@ -1,6 +1,9 @@
 const rounds = 5;
 
-/** The time of one round on the reference machine, on which the limits were measured, without other load. */
+/**
+ * The processor time, in ms, in which the reference machine parses `text` once, without other load. The limits of the
+ * tests were measured on the reference machine.
+ */
 const usualMs = 4;
 
 const text = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ [`k${index % 100}`]: `${index}` })));

@@ -1,4 +1,5 @@
-// Random requests with independent parts, which match only by chance, and bytes that are not a request.
+// Two kinds of random input: requests whose method, path, headers and body are chosen independently of each other, and
+// bytes that are not a request.
 import fc from 'fast-check';
 import { letters, machines, person, persons } from '../support/models/models.ts';
 import type { HostileRequest } from './hostile-request.ts';

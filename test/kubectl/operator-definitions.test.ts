@@ -117,7 +117,7 @@ describe('kubectl and definitions like those of operators [compat definitions] [
       const objectFile = (object: string, spec: object): Promise<string> =>
         kubectl.file(`${object}.json`, { ...valid, metadata: { name: object }, spec });
 
-      it('is applied, and becomes Established', async () => {
+      it('is created by kubectl apply, and becomes Established', async () => {
         const crd = `customresourcedefinition.apiextensions.k8s.io/${name}`;
         expect(await kubectl.succeeds('apply', '-f', path)).to.equal(`${crd} created\n`);
         expect(await kubectl.succeeds('wait', '--for=condition=Established', `crd/${name}`)).to.contain(
@@ -126,7 +126,7 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(await kubectl.succeeds('apply', '-f', path)).to.equal(`${crd} unchanged\n`);
       });
 
-      it('gives its objects defaults, and kubectl get prints its columns', async () => {
+      it('gives defaults to the objects of its kind, and kubectl get prints the columns that it declares', async () => {
         const good = await objectFile('good', valid.spec);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good created\n`);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good unchanged\n`);
@@ -149,12 +149,12 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(odd).to.contain('unknown field "spec.nothingOfTheKind"');
       });
 
-      it('is explained', async () => {
+      it('supplies the description of a field that kubectl explain prints', async () => {
         const [field, text] = explained;
         expect(await kubectl.succeeds('explain', field)).to.contain(text);
       });
 
-      it('is deleted with its objects', async () => {
+      it('defines a kind that kubectl can delete together with an object of it', async () => {
         expect(await kubectl.succeeds('delete', type, 'good')).to.equal(`${type}.${group} "good" deleted\n`);
         await kubectl.succeeds('apply', '-f', await objectFile('last', valid.spec));
         expect(await kubectl.succeeds('delete', 'crd', name)).to.contain('deleted');

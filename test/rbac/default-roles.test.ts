@@ -56,7 +56,7 @@ describe('the default roles', () => {
     ]);
   });
 
-  it('let a user with a role in a namespace read this Namespace, its history, explanation and dependents, but no other Namespace', async () => {
+  it('let a user with the role `view` in a namespace read this Namespace and its subresources, but no other Namespace', async () => {
     await server.create('/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings', {
       metadata: { name: 'reader' },
       roleRef: { kind: 'ClusterRole', name: 'view' },

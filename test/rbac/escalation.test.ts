@@ -113,7 +113,7 @@ describe('a user who may write roles', () => {
     expectEscalation(await server.post(clusterBindings, binding('b', 'ClusterRole', 'edit'), asAnn));
   });
 
-  it('may grant permissions without having them by the verbs escalate and bind, but only for the roles that the rule with these verbs names', async () => {
+  it('may grant permissions that the user lacks, if a rule allows escalate and bind, but only through the roles that this rule names', async () => {
     await server.create(clusterRoles, role('named'));
     await grant({ ...rule(['escalate', 'bind'], ['clusterroles'], group), resourceNames: ['named'] });
     expectEscalation(await server.post(clusterRoles, role('other', readSecrets), asAnn));

@@ -7,7 +7,7 @@ const clusterBindings = `${rbac}/clusterrolebindings`;
 const as = (user: string): Record<string, string> => ({ 'impersonate-user': user });
 
 describeTwoServers('roles of two servers on one database', (servers) => {
-  it('take effect on the other server from the next request on, when they are granted and when they are withdrawn [slow]', async () => {
+  it('take effect on the other server from its next request on, both when granted and when withdrawn [slow]', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const rules = [{ verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] }];
     await first.create(`${rbac}/clusterroles`, { metadata: { name: 'leases' }, rules });
@@ -25,7 +25,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     }
   });
 
-  it('do not let a user grant a permission on one server after the user lost it on the other', async () => {
+  it('a user who lost a permission on one server cannot grant it on the other server', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const roles = `${rbac}/clusterroles`;
     const read = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };
@@ -64,9 +64,9 @@ describeTwoServers('roles of two servers on one database', (servers) => {
       const name = `both-${round}`;
       const role = await first.create(roles, { metadata: { name }, rules: [list] });
       const binding = (await bind(name, name, 'bob')) as { readonly subjects: readonly object[] };
-      // Bob has `list` only by this binding, and eva changes the subject of the binding to kim. At the same time, bob
-      // adds a permission to the role of the binding, and eva does not have this permission. After one of these writes,
-      // the other write is no longer allowed.
+      // Eva changes the subject of the binding from bob to kim. At the same time, bob adds the permission `secrets` to
+      // the role of the binding. If eva's write comes first, bob loses `list`, so he may not write a role that contains
+      // it. If bob's write comes first, eva may not bind the role, because she does not have `secrets`.
       const moved = { ...binding, subjects: [{ kind: 'User', apiGroup: group, name: 'kim' }] };
       const grown = { ...role, rules: [list, secrets] };
       const answers = await Promise.all([
@@ -79,7 +79,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     }
   });
 
-  it('include the default roles on both servers, which have started at the same time', async () => {
+  it('both servers have the default roles, even when the servers start at the same time', async () => {
     for (const server of servers) {
       const { body } = await server.get(`${rbac}/clusterroles/view`);
       expect(body.metadata.labels).to.include({ 'kubernetes.io/bootstrapping': 'rbac-defaults' });

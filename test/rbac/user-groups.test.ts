@@ -62,7 +62,7 @@ describe('a user who may write users', () => {
     expect((await server.delete(`${users}/kim`, asAnn)).status).to.equal(200);
   });
 
-  it('cannot add a group without permission, whatever the order of the writes [slow]', async () => {
+  it('cannot add a group that the writer may not give, in any order of the writes [slow]', async () => {
     const groups = fc.subarray([...all]);
     const write = fc.record({
       name: fc.constantFrom('u1', 'u2'),

@@ -33,7 +33,7 @@ for (const transport of transports) {
       expect(at.requestsOfRuns()).to.equal(requests);
     });
 
-    it('contain only the objects that the object of the run controls', async () => {
+    it('children() returns only the objects that the object of the run controls', async () => {
       const seen = new Map<string, number>();
       const teams = controller(Team, {
         owns: [Worker],
@@ -124,7 +124,7 @@ describe('children and related objects', () => {
     );
   });
 
-  it('are refused for an index that the model does not declare, with a suggestion in the error', async () => {
+  it('cannot be read by an index that the model does not declare; the error suggests a declared index', async () => {
     expect(await thrown(({ related }) => void related(Worker, 'spec.taks', 'dig'))).to.have.property(
       'message',
       'Worker declares no index "spec.taks": did you mean "spec.task"?',

@@ -47,7 +47,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('have a summary of their latest states, even if the run sets the same summary twice', async () => {
+    it('summarized with condition.summary get a summary of their last states, even if the run calls it twice', async () => {
       const at = await runTeam(transport, async ({ condition, status }) => {
         condition('Staffed', 'False', { reason: 'Empty' });
         condition.summary('Ready', ['Staffed']);

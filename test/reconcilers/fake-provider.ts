@@ -2,11 +2,11 @@
 export interface ProvidedThing {
   readonly id: string;
   readonly key: string;
-  /** The uid of the object for which the thing was made. */
+  /** The uid of the API object for which the provider made this thing. */
   readonly owner: string;
 }
 
-/** An external provider. It keeps its things when controllers crash. */
+/** Stands for an external system in which reconcilers create things. The things remain when the controllers crash. */
 export class FakeProvider {
   readonly things = new Map<string, ProvidedThing>();
   /** The keys of the calls of `create`, in order. */

@@ -52,7 +52,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('with metadataOnly or transform, have only metadata or the transformed objects in the cache that mappings read', async () => {
+    it('have only metadata in the cache that mappings read with metadataOnly, and the transformed objects with transform', async () => {
       const mapped: object[] = [];
       const map = (object: WorkerObject): MappedKeys => {
         mapped.push({ kind: object.kind, spec: object.spec as unknown, busy: object.status?.busy });
@@ -172,7 +172,7 @@ describe('the kinds that a controller follows', () => {
     const map = (): MappedKeys => [];
     const given = (options: object) => (): unknown => on(Worker, map, options);
     expect(given({ labelSelektor: 'a=b' })).to.throw(
-      'options for Worker: unknown key "labelSelektor". Did you mean "labelSelector"?',
+      'the options for Worker have an unknown key "labelSelektor". Did you mean "labelSelector"?',
     );
     expect(given({ labelSelector: 'a in (b' })).to.throw('options for Worker: ');
     expect(given({ fieldSelector: 'spec.task in dig' })).to.throw('options for Worker: ');
@@ -185,7 +185,7 @@ describe('the kinds that a controller follows', () => {
     );
   });
 
-  it('cannot be children of a run when their cache has only metadata', async () => {
+  it('make the function `children` of a run throw when the cache of the kind has only metadata', async () => {
     let message: string | undefined;
     const at = await runTeam('in process', {
       owns: [owned(Worker, { metadataOnly: true })],

@@ -42,7 +42,7 @@ describe("the exported models of Kubernetes' kinds", () => {
   });
 
   for (const transport of transports) {
-    it(`can be owned, and cause no request when nothing changes, ${transport}`, async () => {
+    it(`have objects that a run can own; a later run without changes sends no request, ${transport}`, async () => {
       const metadata = { name: 'red', namespace: 'default' };
       const definition = controller(Team, {
         owns: [ConfigMap, Secret, ServiceAccount],

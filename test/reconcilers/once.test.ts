@@ -110,7 +110,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('that throws stays pending: the next run calls find first, and then repeats the effect with the same key', async () => {
+    it('stays pending when its function throws: the next run calls find, and then repeats the effect with the same key', async () => {
       let failures = 1;
       const at = await runMachine(transport, {
         reconcile: async (run) => {
@@ -259,9 +259,9 @@ for (const transport of transports) {
         hasCrashed = true;
         await at.pause();
         const [thing] = provider.things.values();
-        // The garbage collector handles this dependent after the record. With Foreground, it deletes the dependent;
-        // with Orphan, it removes the owner reference. With Background, the dependent stays, because the machine waits
-        // for its cleanup.
+        // The ConfigMap `witness` shows what the garbage collector does with dependents of the machine; it handles the
+        // ConfigMap after the record of the effect. With Foreground, it deletes the ConfigMap; with Orphan, it removes
+        // the owner reference. With Background, the ConfigMap stays, because the machine waits for its cleanup.
         const { uid } = await at.client.get(Machine, 'a', { namespace }).then(({ metadata }) => metadata);
         const ownerReferences = [{ apiVersion: 'work.example.com/v1', kind: 'Machine', name: 'a', uid }];
         await at.client.create(ConfigMap, { metadata: { name: 'witness', namespace, ownerReferences } });
@@ -348,7 +348,7 @@ describe('an external effect under faults [slow]', () => {
     },
   );
 
-  it('happens once for each key, and the provider has no thing without a machine', async () => {
+  it('happens once for each key, and nothing stays at the provider after its Machine is deleted', async () => {
     const { runs, faults } = await checkConvergence(withOnce);
     expect([runs, faults].every((count) => count > 30)).to.equal(true);
   });

@@ -93,7 +93,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('run again when the annotation of the last ended slot has an older value, as in a restored backup', async () => {
+  it('run again when the annotation with the last ended slot is set back to an earlier slot, as a restored backup does', async () => {
     const at = await runTeam({ cron: '0 * * * *', timeZone: 'UTC' }, '2030-01-01T00:00:00Z');
     expect(await at.slotsUntil('2030-01-01T02:00:00Z')).to.deep.equal(['2030-01-01T01:00:00Z', '2030-01-01T02:00:00Z']);
     const annotations = { 'slot-ended.work.example.com/team': '2030-01-01T00:00:00Z' };
@@ -116,7 +116,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('need the permission of the plugin to patch its kind; without the permission, the error names verb and kind', async () => {
+  it('run only if the plugin may patch the kind of the controller; otherwise an error names the verb and the kind', async () => {
     const errors: unknown[] = [];
     const logger = {
       debug() {},

@@ -173,7 +173,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('stores no annotation for an interval; the interval may depend on the object', async () => {
+    it('runs each object at the interval that `every` returns for the object, and stores no annotation', async () => {
       const every = ({ spec: { size } }: TeamObject): string | undefined => (size > 0 ? `${size}m` : undefined);
       const at = await runTeams(transport, { every }, undefined, { teams: { red: 10, blue: 0 } });
       expect(at.read()).to.have.members(['red -', 'blue -']);
@@ -210,7 +210,7 @@ describe('a schedule', () => {
     await at.stop();
   });
 
-  it('runs a late slot after a run that took longer than the interval', async () => {
+  it('starts the run of a slot late when the run of the slot before takes longer than the interval', async () => {
     let release: (() => void) | undefined;
     const at = await runTeams('in process', { schedule: '* * * * *' }, async ({ scheduled }) => {
       if (scheduled === '2030-01-01T00:01:00Z') await new Promise<void>((resolve) => (release = resolve));

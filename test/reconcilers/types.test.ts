@@ -62,7 +62,7 @@ function hoverOf(name: string): string {
 }
 
 describe('the types of reconcilers', () => {
-  it('are shown by editors as the fields of the object [slow]', () => {
+  it('let editors show the fields of an object, instead of the names of helper types [slow]', () => {
     const fields = ['readonly apiVersion: string;', 'readonly kind: string;'];
     for (const [name, metadata] of [
       ['team', 'ObjectMeta'],

@@ -80,7 +80,7 @@ describe('the history of an object', () => {
     expect(pages).to.be.within(3, 4);
   });
 
-  it('includes the object at each revision, so that a write can restore it', async () => {
+  it('has the state of the object at each revision, so that a client can write a former state again', async () => {
     const first = await create(maps, 'cleo', { data: { n: '1' } });
     const between = await create(maps, 'other', {});
     const second = await patch(`${maps}/cleo`, { data: { n: '2' } });

@@ -61,7 +61,7 @@ describeOnShared('records of runs with two replicas', (create) => {
     expect(states[1]?.status?.leader).to.deep.equal(states[0]?.status?.leader);
   });
 
-  it('continue on the other replica when the leader has stopped [slow]', async () => {
+  it('are written by the other replica after the leader has stopped [slow]', async () => {
     const isFirst = ran.includes('first');
     const [leader, other] = isFirst ? servers : servers.toReversed();
     await leader?.stop();

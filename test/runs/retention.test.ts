@@ -50,7 +50,7 @@ describe('old records of runs', () => {
     return (await server.client.list(runModel, query)).items.map(({ metadata }) => metadata.name);
   }
 
-  /** Advances the clock by a time and by another interval, so that the server deletes old records again. */
+  /** Advances the clock by `ms`, and then by one interval of the server's search for old records, which it deletes. */
   async function pass(ms: number): Promise<void> {
     await clock.advance(ms);
     await server.settle();

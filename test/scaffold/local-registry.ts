@@ -116,7 +116,7 @@ async function readManifest(folder: string): Promise<Manifest> {
  */
 async function writeTarball(folder: string, response: ServerResponse): Promise<void> {
   const name = basename(folder);
-  // node-gyp leaves two hard links to its output. One is left out, because npm does not accept links.
+  // node-gyp leaves two hard links to its output. The link in obj.target is left out, because npm accepts no links.
   const needless = [`--exclude=${name}/node_modules`, '--exclude=obj.target'];
   const args = ['-C', dirname(folder), '-cf', '-', ...needless, name];
   const tar = spawn('tar', args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -16,7 +16,10 @@ const configMap = defineModel({
   schema: { type: 'object', properties: { data: { type: 'object', additionalProperties: { type: 'string' } } } },
 });
 
-/** The record of a former version: the events after a revision, and the lists that its clients read last. */
+/**
+ * What a server must return from the database of a former version: the events of a watch, and the lists that the server
+ * of that version returned last.
+ */
 export interface Recorded {
   /** A watch from this revision receives `events` in this order. */
   readonly since: string;

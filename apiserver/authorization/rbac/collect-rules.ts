@@ -45,7 +45,10 @@ export class RuleCollector {
     });
   }
 
-  /** Writes the outdated rules now, and then after each change of roles or bindings. */
+  /**
+   * Writes the collected rules of each ClusterRole whose stored rules are out of date: now, and after each change of
+   * roles or bindings.
+   */
   async start(): Promise<void> {
     await this.#collect();
     this.#unfollow = this.#parts.authorizer.onChange(() => this.#loop.add(all));

@@ -64,7 +64,8 @@ const adminRules: readonly PolicyRule[] = [
 
 /**
  * The ClusterRoles that every server has: those of Kubernetes that are useful here, and two for the reports of
- * controllers. Except `cluster-admin`, their own rules are about paths, and about the kinds that every server has.
+ * controllers. `cluster-admin` allows everything. The rules of the other roles here name only paths, and kinds that
+ * every server has; `admin`, `edit` and `view` collect the rules of labelled roles.
  */
 export const defaultRoles: readonly DefaultRole[] = [
   { name: 'cluster-admin', rules: fullAuthority },

@@ -30,7 +30,7 @@ function parseIpv6(text: string): IpBytes | undefined {
     const value = Number.parseInt(group, 16);
     return [value >> 8, value & 0xff];
   });
-  // ::ffff:0:0/96 is IPv4.
+  // An IPv6 address in ::ffff:0:0/96 stands for an IPv4 address. Kubernetes refuses it, and so does this parser.
   const isMapped = bytes.slice(0, 10).every((byte) => byte === 0) && bytes[10] === 255 && bytes[11] === 255;
   return isMapped ? undefined : Uint8Array.from(bytes);
 }

@@ -45,7 +45,7 @@ class CelCidr extends CelObject implements Comparable {
 
 /**
  * The cost to parse an address or a block of addresses, in addition to the cost of its characters. A test of an
- * address, such as `isLoopback`, costs a third of it.
+ * address, such as `isLoopback`, costs a third of this constant.
  */
 const parseCost = 60;
 

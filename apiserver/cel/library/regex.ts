@@ -18,7 +18,7 @@ interface Pattern {
 /** The maximum number of states of one pattern. To compile that many takes 25 ms. */
 const maxStates = 5000;
 
-/** The cost to compile one state, which takes 5 µs. */
+/** The units of cost that an expression pays for each state of a pattern that it compiles. One state takes 5 µs. */
 const costPerState = 100;
 
 /** The number of steps of a match (20 ns each) that take as long as one unit of cost (30 ns). */
@@ -80,8 +80,8 @@ interface FindLimits {
 }
 
 /**
- * Returns the matches in a text. RE2 searches again from the end of each match, and a search cannot be interrupted. So
- * each search costs as much as its longest possible time.
+ * Returns the matches in a text. Each search begins at the end of the match before. A search cannot be interrupted, so
+ * the longest time that it could take is added to the cost of the evaluation before the search begins.
  */
 function find(text: string, source: string, { most, meter }: FindLimits): readonly string[] {
   const { expression, states } = compiled(source, meter);

@@ -267,13 +267,13 @@ describe('rules of schemas', () => {
   describe('in updates', () => {
     const immutable = object({ a: integer }, 'self.a == oldSelf.a');
 
-    it('that use oldSelf are not evaluated for a value that has no old value [spec operators-rule-transitions]', () => {
+    it('are not evaluated for a value that has no old value if they use oldSelf [spec operators-rule-transitions]', () => {
       expect(refusals(immutable, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 1 }, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 2 }, { a: 1 })).to.deep.equal([failed('self.a == oldSelf.a')]);
     });
 
-    it('that use oldSelf are evaluated for a value that has no old value if optionalOldSelf is true [spec operators-rule-transitions]', () => {
+    it('are evaluated for a value that has no old value if they use oldSelf and set optionalOldSelf [spec operators-rule-transitions]', () => {
       const rule = 'oldSelf.hasValue() || self.a == 0';
       const schema = { ...object({ a: integer }), 'x-kubernetes-validations': [{ rule, optionalOldSelf: true }] };
       expect(refusals(schema, { a: 1 })).to.deep.equal([failed(rule)]);
@@ -281,7 +281,7 @@ describe('rules of schemas', () => {
       expect(refusals(schema, { a: 1 }, { a: 0 })).to.deep.equal([]);
     });
 
-    it('that use oldSelf compare an item of a list of type map with the old item of the same keys, and skip items of other lists [spec operators-rule-transitions]', () => {
+    it('get the old item of the same keys as oldSelf in a list of type map; rules that use oldSelf skip the items of other lists [spec operators-rule-transitions]', () => {
       const items = object({ k: text, v: integer }, 'self.v >= oldSelf.v');
       const keyed: JsonSchema = {
         type: 'array',

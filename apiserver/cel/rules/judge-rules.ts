@@ -40,8 +40,9 @@ interface Place {
   readonly value: unknown;
   readonly old: unknown;
   /**
-   * Returns true when the write does not change this value. If this value is new, the function compares the innermost
-   * enclosing value that existed before the write. The field is undefined when no such value existed.
+   * Returns true when the write does not change `value`. If `old` is undefined, it returns true when the write does not
+   * change the innermost enclosing value that existed before the write. `isUnchanged` is undefined when no enclosing
+   * value existed before the write.
    */
   readonly isUnchanged: (() => boolean) | undefined;
 }

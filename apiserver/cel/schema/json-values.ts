@@ -29,7 +29,8 @@ export const readAny: JsonReader = (value) => {
 };
 
 /**
- * Returns the function that converts values of a schema. The functions for its fields are created at their first use.
+ * Returns the function that converts JSON values of the schema to CEL values. The functions for the schema's fields are
+ * created at their first use.
  */
 export function readerOf(schema: JsonSchema, components: Components, isRoot: boolean): JsonReader {
   return new Readers(components).of(isRoot ? asResource(resolveSchema(schema, components)) : schema);

@@ -6,7 +6,10 @@ export class CelError extends Error {
   }
 }
 
-/** The error of an evaluation that was ended because it cost too much. No operator ignores it. */
+/**
+ * The error of an evaluation that was ended because it cost too much. Unlike a {@link CelError}, it always ends the
+ * evaluation: `||` and `&&` do not ignore it.
+ */
 export class CostLimitError extends Error {
   constructor() {
     super('operation cancelled: actual cost limit exceeded');

@@ -3,7 +3,7 @@ import type { AnyClass, MappingOptions } from './controller-metadata.ts';
 import type { RouteMethod } from './router.ts';
 import type { ServerRequest } from './server-request.ts';
 
-/** Decorates a controller's class. */
+/** Decorates a controller class, whose methods serve HTTP routes. */
 export type ControllerDecorator = (value: AnyClass, context: ClassDecoratorContext) => void;
 
 /**

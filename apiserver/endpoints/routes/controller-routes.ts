@@ -20,8 +20,8 @@ export interface Controller {
 }
 
 /**
- * Reads the declarations of a controller; returns undefined when the value has no decorator of a controller.
- * @throws TypeError when `@RestController` is missing.
+ * Reads what the decorators of a controller class declare; returns undefined when the class has no decorator of ours.
+ * @throws TypeError when the class has other decorators of ours, but not `@RestController`.
  */
 export function readController(target: unknown): Controller | undefined {
   const cls = classOf(target);

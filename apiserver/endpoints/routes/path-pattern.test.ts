@@ -26,7 +26,7 @@ describe('a path pattern', () => {
     expect(splitPath(`/${'a'.repeat(2048)}`)).to.equal(undefined);
   });
 
-  it('refuses bytes that are not percent-encoded UTF-8', () => {
+  it('refuses a path with an invalid percent-encoding, or with encoded bytes that are not UTF-8', () => {
     for (const path of ['/%', '/%zz', '/%ff'])
       expect(() => splitPath(path))
         .to.throw()

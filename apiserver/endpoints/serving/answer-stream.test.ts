@@ -167,7 +167,7 @@ describe('a streamed response', () => {
     expect(errors).to.have.length(1);
   });
 
-  it('closes the connection when it is stopped, or ends regularly if its source allows an early end', async () => {
+  it('closes the connection when it is stopped, but ends without an error if mayEndEarly is set', async () => {
     const cut = counting(100);
     const stream = start(cut.pieces);
     await turns();

@@ -36,8 +36,9 @@ export class AnswerStream implements Running {
   }
 
   /**
-   * Resolves when the last piece has been passed to the connection. If the stream ends early, it resolves once the
-   * producer has delivered, or has failed to deliver, the piece that was requested. It never rejects.
+   * Sends the pieces. Resolves when the last piece has been passed to the connection. If the client disconnects, or
+   * {@link stop} is called, while the producer works on a piece, it resolves when the producer has delivered this piece
+   * or has failed. It never rejects.
    */
   async run(): Promise<void> {
     const { outgoing } = this.#parts;

@@ -21,12 +21,12 @@ describe('the JSON of a response', () => {
     expect(encode({ 'a "key"': one })).to.equal('{"a \\"key\\"":{ "a":1}}');
   });
 
-  it('is the output of JSON.stringify for a copy of a stored object', () => {
+  it('has the output of JSON.stringify, not the stored bytes, for a copy of a stored object', () => {
     expect(encode({ ...one })).to.equal('{"a":1}');
     expect(encode([one, { ...two }, undefined, 'x'])).to.equal('[{ "a":1},{"a":2},null,"x"]');
   });
 
-  it('is the output of JSON.stringify for all other values', () => {
+  it('is the output of JSON.stringify for values that contain no stored object', () => {
     const values = [
       null,
       0,

@@ -170,7 +170,7 @@ describe('the endpoints of plugins', () => {
     expect(() => owner('c').add(Half)).to.throw('the class Half must have the decorator @RestController');
   });
 
-  describe('groups', () => {
+  describe('the check of their groups', () => {
     const add = (group: string, options: EndpointOwnerOptions = {}): void => {
       const owned = owner('me', options);
       try {
@@ -180,7 +180,7 @@ describe('the endpoints of plugins', () => {
       }
     };
 
-    it('allows the plugin’s own group, a group below it, and the three groups of the specification [spec 4.3-group-console, 4.3-group-user, 4.3-group-public]', () => {
+    it('allows the plugin’s own group g, groups below g, and console.api.g, uc.api.g and api.g [spec 4.3-group-console, 4.3-group-user, 4.3-group-public]', () => {
       const options = { group: 'example.com' };
       for (const group of ['example.com', 'deep.example.com', consoleGroup('example.com')]) add(group, options);
       for (const group of [userGroup('example.com'), publicGroup('example.com')]) add(group, options);

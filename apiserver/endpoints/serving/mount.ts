@@ -68,9 +68,13 @@ export function mountEntry(groupVersion: string, owner: EndpointOwner, definitio
 /** The first segments that generated paths can have, besides the plural. */
 const generatedWords: readonly string[] = ['namespaces', 'watch'];
 
-/** True when an entry could match `/<plural>…`, `/namespaces/…` or `/watch/…` of a kind in its group and version. */
+/**
+ * True when an entry of a router could match `/<plural>…`, `/namespaces/…` or `/watch/…`, the paths of a kind with the
+ * same group and version.
+ */
 export function collidesWith({ definition }: MountedEntry, { plural }: GeneratedKind): boolean {
-  // A router function without its own path cannot collide, because it is called only for paths that are not generated.
+  // A router function without its own path collides with no kind, because it is called only for other paths than those
+  // of kinds.
   const [first] = definition.segments;
   return first !== undefined && canBe(first, plural);
 }

@@ -119,7 +119,7 @@ describe('the permissions of open requests', () => {
     expect(ends).to.deep.equal([]);
   });
 
-  it('do not keep a request whose client has disconnected already', async () => {
+  it('do not end a request whose client had disconnected before keepOpen was called', async () => {
     const rights = new Rights('ada list');
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock });
     const context = contextOf(ada);
@@ -167,7 +167,7 @@ describe('the permissions of open requests', () => {
     }
   });
 
-  it('end the requests of the selected users, but not the requests of other users', () => {
+  it('let endOf end the requests of the users that it selects, but not the requests of other users', () => {
     const permissions = new RequestPermissions({
       authenticator,
       authorizer: new Rights('ada list', 'eve list'),

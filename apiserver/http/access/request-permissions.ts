@@ -94,7 +94,10 @@ export class RequestPermissions {
     state.grants = state.grants === undefined ? [grant] : [...state.grants, grant];
   }
 
-  /** Returns whether the caller has a permission, without making the request depend on it. */
+  /**
+   * Returns true if the caller has a permission. The request does not depend on this permission: it may continue when
+   * the permission is withdrawn.
+   */
   allows(context: Context, attributes: Attributes): boolean {
     return this.#parts.authorizer.decide(callerOf(context), attributes).allowed;
   }
@@ -111,7 +114,7 @@ export class RequestPermissions {
     const isValid = credentialCheck(this.#parts.authenticator, context);
     const problem = isValid() === false ? unauthorized() : this.#problemOf(grants);
     if (problem !== undefined) throw problem;
-    // A closed response has already emitted `close`, so the request would never be forgotten.
+    // A closed response emits `close` no more, so a request that is added now would never be removed.
     if (context.res.closed) return;
     const request: OpenRequest = { grants, isValid, end };
     this.#open.add(request);

@@ -43,10 +43,10 @@ export class RequestAuditor {
   }
 
   /**
-   * Records the arrival of a request, if the policy requires it. It is called after authentication, if the request
-   * needs a credential. If writes require audit entries, the arrival of each write that the policy audits is recorded,
-   * even if the policy omits arrivals. It then returns a promise that resolves when the entry is written, and the write
-   * must wait for this promise.
+   * Records the arrival of a request, if the policy requires an entry for the arrival. For a request that needs a
+   * credential, call this function after authentication. If writes require audit entries, the function records the
+   * arrival of each write that the policy audits, even if the policy omits arrivals. For such a write, the function
+   * returns a promise that resolves when the entry is written; the write must wait for this promise.
    */
   recordArrival(context: Context): Promise<void> | undefined {
     const { audited: request } = context.state;

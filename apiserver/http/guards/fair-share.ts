@@ -14,7 +14,7 @@ import type { TrustedProxies } from '../request/trusted-proxies.ts';
 export interface Connections {
   /** True once the server has begun to stop. */
   readonly isStopping: boolean;
-  /** Called when a request with a valid credential has arrived. */
+  /** Notes that a request with a valid credential has arrived on this connection. */
   know(socket: Socket): void;
 }
 
@@ -50,7 +50,7 @@ const readsMany: ReadonlySet<string> = new Set(['list', 'watch', 'deletecollecti
 
 const leaseVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch']);
 
-/** The seats that a request has in one level, until it ends. */
+/** The seats that a request has in its priority level, until the request ends. */
 export interface Seats {
   readonly level: PriorityLevel;
   readonly flow: Flow;

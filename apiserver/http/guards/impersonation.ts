@@ -112,8 +112,9 @@ function userOf({ username, uid, groups, extra }: Wanted, { isValid }: UserInfo)
 }
 
 /**
- * Adds the groups that Kubernetes adds: for a service account without groups, the groups of service accounts; and, if
- * neither is given, `system:authenticated` or `system:unauthenticated`.
+ * Adds the groups that Kubernetes adds. A service account without groups gets the groups of service accounts. If the
+ * groups then include neither `system:authenticated` nor `system:unauthenticated`, the anonymous user gets
+ * `system:unauthenticated`, and every other user gets `system:authenticated`.
  */
 function withKnownGroups(username: string, given: readonly string[]): readonly string[] {
   const [, namespace] = serviceAccountForm.exec(username) ?? [];

@@ -48,17 +48,16 @@ const maxLimit = 1000;
 const placesPerTurn = 2000;
 const bytesPerTurn = 512 * 1024;
 
-/**
- * The maximum number of conditions (also of owners), and of characters in a text, that the response shows of an object.
- * Most objects have fewer conditions, and shorter messages.
- */
+/** The response shows at most this many conditions, and at most this many owners, of each object. */
 const maxConditions = 20;
+/** The response shows at most this many characters of each text, such as the message of a condition. */
 const maxTextLength = 1024;
 
 /**
  * Handles `GET …/<name>/dependents`: returns the objects with an owner reference to the named object, and all
- * dependents of these objects, the nearest first. The user needs the permission to get the object. Objects that the
- * user may not list are left out, and dependents that only they own.
+ * dependents of these objects, the nearest first. The user needs the permission to get the named object. The
+ * response leaves out each object that the user may not list. It contains the dependents of an object that it leaves out
+ * only if another object in the response, or the named object, owns them, too.
  */
 export class DependentsHandler {
   readonly #parts: DependentsHandlerParts;

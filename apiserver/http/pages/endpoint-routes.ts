@@ -55,7 +55,7 @@ function callEndpoint(
   const answer = call.answer();
   const send = (ready: Answer | undefined): void => {
     sendAnswer(context, call, ready);
-    // Only a stream is checked while it is open. It ends when the user loses the permission to read it.
+    // A stream ends when the user loses the permission for it. For other responses, permissions are not checked again.
     if (call.isStreaming) parts.permissions.keepOpen(context, (error) => call.stopStream(error));
   };
   return answer instanceof Promise ? answer.then(send) : send(answer);

@@ -33,7 +33,7 @@ interface Range {
   readonly shape?: string;
 }
 
-/** The format and the form of a response. */
+/** The format of a response, such as YAML, and its form: the object, or another form, such as a Table. */
 export interface Accepted<T> {
   readonly format: ResponseFormat;
   /** The form that the client requested; undefined for the object itself. */
@@ -152,8 +152,8 @@ export interface ViewRequest {
 }
 
 /**
- * Returns the format of the response, and the form that the client requested, if any. Throws a 406 when client and
- * server have no format in common.
+ * Returns the format of the response, such as `json`. Also returns the view, Table or PartialObjectMetadata, if the
+ * client requested one. Throws a 406 when client and server have no format in common.
  */
 export function readView(
   { headers, query }: Context,

@@ -27,8 +27,9 @@ export class AnswerMemory {
 
   /**
    * Counts the bytes of a response until it is closed, if they are at least {@link leastCounted}. Call it before the
-   * bytes are created, if their number is known. A later call for the same response can only increase its count. The
-   * limit never refuses the only response, and half of it never refuses the only response to a client address.
+   * bytes are created, if their number is known. A later call for the same response can only increase its count.
+   * The only response is never refused. The only response to a client address is refused only when all responses
+   * together exceed the limit.
    * @throws ApiError ServiceUnavailable, with Retry-After, when all responses together exceed the limit, or when all
    * responses to the same client address exceed half of it
    */

@@ -52,7 +52,7 @@ export class JsonRewriter {
   readonly #outer: Level[] = [];
   #level: Level;
   #state: State = 'between tokens';
-  /** The rest of the path inside the next value, if this is an object or an array. */
+  /** The path of the omitted part, relative to the next value; undefined if the next value does not have that part. */
   #path: readonly string[] | undefined;
   /** The next name of the path, in quotes. {@link #matched} is how many of its bytes were read. */
   #name: Buffer = Buffer.alloc(0);

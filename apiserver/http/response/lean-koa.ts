@@ -54,7 +54,7 @@ export class LeanKoa extends Koa {
         return void res.end(body);
       }
     } catch {
-      // The code below calls koa with the same promise, so koa reports the rejection of `handled`.
+      // A rejection of `handled` is ignored here: the code below passes `handled` to koa, which reports the rejection.
     }
     if (!isHandler(koaHandler))
       throw new Error('koa has no method handleRequest: adapt this class to the new version of koa');
@@ -121,8 +121,7 @@ interface KoaParts {
  * A context with the members of koa's, for a target without a query. It creates koa's objects only when a handler uses
  * them. Most requests do not need them: their response is a status, a few headers and bytes, which this class keeps
  * until they are sent. At the first use of `res`, or of a member of koa that is not declared below, it creates koa's
- * objects, copies the state into them, and uses them from then on. So all requests are handled in the same way, and no
- * list of headers decides which of them are simple.
+ * objects, copies the state into them, and uses them from then on.
  */
 class LeanContext implements Shown {
   readonly app: Koa;
@@ -229,7 +228,10 @@ class LeanContext implements Shown {
     kept.push(name, value);
   }
 
-  /** Writes the status and the headers of a response with a body of this length, unless koa's objects have them. */
+  /**
+   * Writes the status and the headers of a response with a body of this length. Does nothing when koa's objects exist,
+   * because Node's response then has the status and the headers already.
+   */
   writeHead(length: number): void {
     if (this.#koa !== undefined) return;
     this.#kept.push('Content-Length', String(length));

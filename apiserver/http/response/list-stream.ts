@@ -6,7 +6,7 @@ import { sendBytes, setYaml } from './responses.ts';
 
 /** A list: a JSON object whose last field is an array with an item for each entry. */
 export interface ListText {
-  /** All other fields of the list, at least one. */
+  /** All fields of the list except {@link field}; there is at least one. */
   readonly head: object;
   readonly field: 'items' | 'rows';
   readonly entries: readonly { readonly bytes: Buffer; readonly size: number }[];

@@ -5,7 +5,10 @@ import { PassCache } from './watch-frames.ts';
 /** The time after which a pass of {@link FlushCycle} lets other work of the event loop run. */
 const sliceMs = 2;
 
-/** The slices of a pass and the pause after it take at most this time together, unless the slices alone take longer. */
+/**
+ * The maximum time for the slices of a pass plus the pause that follows the pass. If the slices alone take longer,
+ * there is no pause.
+ */
 const mostCycleMs = 50;
 
 /** A target that has events to write, such as a watcher or a group of watchers. */
@@ -25,7 +28,7 @@ export class FlushCycle {
   readonly shared: PassCache = new PassCache();
   readonly #clock: Clock;
   readonly #continue = (): void => this.#slice();
-  /** The targets of the next pass. */
+  /** The targets, such as watchers, to which the next pass writes events. */
   #dirty: Flushable[] = [];
   /** The targets of the current pass, and the position of the next one of them. */
   #targets: readonly Flushable[] = [];

@@ -76,10 +76,13 @@ interface Range {
   readonly latest: number;
 }
 
-/** A batch of at least this size is not made again for a later change in the same pass: this saves time and memory. */
+/** A batch of at least this size serves a whole pass, even if it lacks later changes: this saves time and memory. */
 const longBatchBytes = 32 * 1024;
 
-/** Serializes events once for all watchers that receive them, for the duration of one pass. */
+/**
+ * Serializes events once for all watchers that receive them, for the duration of one pass. In a pass, a `FlushCycle`
+ * writes to each watcher that has events.
+ */
 export class PassCache {
   readonly #frames = new Map<FrameFormat, Map<Entry, Known>>();
   readonly #batches = new Map<object, Map<number, Batch>>();
@@ -101,9 +104,9 @@ export class PassCache {
   }
 
   /**
-   * Returns the next frames for the watchers of a group that have received all changes up to a revision. A batch is made
-   * again when it lacks a later change, unless it is cut or long: then its watchers are so far behind that the change
-   * can wait.
+   * Returns the next frames for the watchers of a group that have received all changes up to a revision. All these
+   * watchers share one batch. When a change has come after the batch was made, a new batch is made, unless a limit has
+   * cut the old one, or it is long: then its watchers are so far behind that the change can wait for the next batch.
    */
   batchOf(group: object, { revision, latest }: Range, make: () => Batch): Batch {
     const batches = mapIn(this.#batches, group);
@@ -127,7 +130,7 @@ export class PassCache {
     return chunk;
   }
 
-  /** Clears the cache at the end of a pass. */
+  /** Empties the cache. A `FlushCycle` calls this at the end of each pass over its watchers. */
   clear(): void {
     this.#chunks.clear();
     this.#frames.clear();

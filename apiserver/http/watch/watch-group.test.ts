@@ -94,8 +94,8 @@ describe('WatchGroups', () => {
     expect(sent.join('')).to.equal('abcd');
     await turn();
     expect(sent.join('')).to.equal('abcdef');
-    // The change that was made during the pass has already reached c to f, but not a and b. The next pass begins after
-    // a pause.
+    // The second change was made during the pass. The watchers c to f have received it in this pass; the watchers a and b
+    // receive it in the next pass, which begins after a pause.
     await turn();
     expect(sent.join('')).to.equal('abcdef');
     await clock.advance(6);
@@ -115,11 +115,12 @@ describe('WatchGroups', () => {
     }
     const others = sent.join('').split('z');
     expect(others).to.have.lengthOf.at.least(4);
-    // Between two writes to z, the group makes at most two passes of four writes.
+    // The watchers a to d are one group, and z is in another. Between two writes to z, the group of four makes at most
+    // two passes, each of four writes.
     for (const waited of others) expect(waited.length).to.be.at.most(8);
   });
 
-  it('pauses after a pass for as long as the pass took, but not after a pass of 50 ms', async () => {
+  it('pauses after a pass of 10 ms for 10 ms, and does not pause after a pass of 50 ms', async () => {
     join('a');
     costMs = 10;
     change();

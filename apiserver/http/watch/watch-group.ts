@@ -2,7 +2,7 @@ import type { ChangeFeed } from '../../index/change-feed.ts';
 import type { Flushable, FlushCycle } from './flush-cycle.ts';
 import type { FrameFormat } from './watch-frames.ts';
 
-/** A watcher of a group. */
+/** A watcher in a {@link WatchGroup}: a group of watchers that receive the same bytes. */
 export interface GroupMember {
   /** Sends the next events, unless the client has not read the previous ones yet. */
   send(): void;
@@ -68,7 +68,7 @@ export class WatchGroup implements Flushable {
     }
     if (this.#left > 0) return true;
     this.#isQueued = this.#due > 0;
-    // The watchers to which the pass wrote first lack the changes that came later in the pass.
+    // Some watchers lack changes that came after this pass had written to them. The next pass writes to them again.
     if (this.#isQueued) this.#owner.flushes.add(this);
     return false;
   }

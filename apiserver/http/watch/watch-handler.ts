@@ -101,7 +101,7 @@ export class WatchHandler {
     // The client has disconnected during the wait. The response has already emitted `close`, so a stream that starts
     // now would never end.
     if (context.res.closed) return onEnd();
-    // This check comes before the stream begins, because the permission may have been withdrawn while the watch waited.
+    // The permission is checked before the stream begins, because it may have been withdrawn while the watch waited.
     let fail: (error: ApiError) => void = () => undefined;
     this.#parts.permissions.keepOpen(context, (error) => fail(error));
     context.respond = false;
@@ -236,9 +236,9 @@ interface WatchStart {
   readonly markEnd: boolean;
   readonly revision: number;
   /**
-   * The Last-Event-ID or the resourceVersion of the request. A watch that begins with the current objects, or at the
-   * current revision, waits until memory has reached this revision; if the request names none, until memory has all
-   * writes that any replica acknowledged before the request.
+   * The Last-Event-ID of the request, or else its parameter `resourceVersion`; undefined without both. A watch with
+   * `initial`, or with a `revision` of 0, waits until memory has reached `resourceVersion`. Without a `resourceVersion`,
+   * it waits until memory has all writes that any replica acknowledged before the request.
    */
   readonly resourceVersion: string | undefined;
 }

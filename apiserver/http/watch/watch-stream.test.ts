@@ -31,8 +31,9 @@ describe('WatchStream', () => {
   let aborting: AbortController;
   /** The number of comparisons of entries with a selection, by the key of the selection. */
   let compared: Map<string, number>;
-  /** The number of comparisons in the current turn of the event loop, and in the turn with the most comparisons. */
+  /** The number of comparisons in the current turn of the event loop. */
   let inTurn: number;
+  /** The number of comparisons in the turn with the most comparisons. */
   let mostInTurn: number;
 
   beforeEach(async () => {

@@ -12,8 +12,8 @@ export interface AccountClaims {
 }
 
 /**
- * The kinds of bound objects for which Kubernetes has a separate claim. Objects of other kinds are in the claim
- * `object`.
+ * The kinds for which Kubernetes has a separate claim in a token, which names the object to which the token is bound.
+ * The claim `object` names a bound object of any other kind.
  */
 const namedKinds: ReadonlyMap<string, string> = new Map([
   ['v1/Secret', 'secret'],

@@ -10,13 +10,13 @@ export const defaultSeconds = 3600;
 export const maxRequestedSeconds: number = 2 ** 32;
 
 /**
- * The maximum lifetime of a token that is bound to no object: a day. The deletion of its account makes it invalid
- * earlier.
+ * The maximum lifetime of a token that is bound to no object: a day. If the token's account is deleted earlier, the
+ * token is invalid from then on.
  */
 export const maxSeconds = 86_400;
 
 /**
- * The maximum lifetime of a token that is bound to an object: 90 days. The deletion of this object makes it invalid
- * earlier, too.
+ * The maximum lifetime of a token that is bound to an object: 90 days. If the object is deleted earlier, the token is
+ * invalid from then on.
  */
 export const maxBoundSeconds: number = 90 * 86_400;

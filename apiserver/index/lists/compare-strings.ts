@@ -9,7 +9,10 @@ export function isWide(text: string): boolean {
   return wide.test(text);
 }
 
-/** Compares by UTF-16 code units. A comparison by code points can differ only if both strings are wide. */
+/**
+ * Compares by UTF-16 code units. A comparison by code points can have another result only if both strings are wide
+ * ({@link isWide}).
+ */
 export function compareUnits(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -10,9 +10,9 @@ const keysPerStep = 4096;
 /** The texts of a list, by their positions. */
 export interface Texts {
   readonly length: number;
-  /** Returns the length of the prefix that a text has in common with the first text. */
+  /** Returns the length of the prefix that the text at `position` has in common with the text at position 0. */
   commonLength(position: number): number;
-  /** Returns the key that {@link keyOf} returns for this text and `from`. */
+  /** Returns what {@link keyOf} returns for the text at `position` and for `from`. */
   keyAt(position: number, from: number): number;
   /** Compares two texts completely. */
   compare(a: number, b: number): number;

@@ -33,7 +33,7 @@ describe('WaitingItems', () => {
     expect(sorted([...returned.flat(), ...rest])).to.deep.equal(sorted(all));
   });
 
-  it('returns the 256 items that were added first, in order, while 512 items are added', () => {
+  it('returns, by the time that 512 items are added, the first 256 of them, sorted by value', () => {
     const waiting = new WaitingItems(byValue);
     const returned = itemsOf(512).map((item) => waiting.add(item));
     expect(returned.flat()).to.deep.equal(sorted(itemsOf(256)));

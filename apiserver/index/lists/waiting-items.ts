@@ -4,7 +4,7 @@ export interface Item {
   readonly row: number;
 }
 
-/** The number of items that are sorted together. */
+/** Once this number of items has been added since the last sort, all waiting items are sorted. */
 const sortedTogether = 256;
 
 /**

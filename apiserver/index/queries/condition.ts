@@ -39,7 +39,7 @@ interface Slice {
 /** Slices that contain all entries that meet a condition, and perhaps others. */
 export interface Candidates {
   readonly slices: readonly Slice[];
-  /** The total length of all slices. */
+  /** The number of items in all `slices` together. */
   readonly count: number;
   /** True when the slices contain exactly the entries that meet the condition, each once. */
   readonly exact: boolean;
@@ -68,7 +68,8 @@ function passes(test: ValueTest, value: string): boolean {
     case 'listed':
       return test.values.has(value);
     case 'range':
-      // The comparison by code units is correct, because the bounds are label keys, which are ASCII.
+      // JavaScript compares strings by UTF-16 code units. This gives the right order here, because the bounds of a range
+      // consist of a label key, which is ASCII.
       return value >= test.from && value < test.to && (test.accepts === undefined || test.accepts(value));
   }
 }
@@ -149,7 +150,8 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
       return (
         [...test.values]
           .map((value) => ({ list, ...list.rangeOf(value) }))
-          // A value that no object has gets an empty slice. An empty slice is sorted before a slice at the same rank.
+          // A value that no object has gets an empty slice. Of two slices that begin at the same rank, the empty one
+          // comes first.
           .sort((a, b) => a.from - b.from || a.to - b.to)
       );
     case 'range':

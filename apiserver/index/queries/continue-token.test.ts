@@ -37,7 +37,7 @@ describe('continue token', () => {
     const query = compileQuery(cache, { sort: [{ field: 'spec.age', direction: 'desc' }] });
     expect(refusal(formatContinueToken(position, scope), { ...scope, query })).to.deep.equal([
       'BadRequest',
-      'continue key is not valid: the key belongs to a list with other parameters',
+      'continue key is not valid: the continue parameter comes from a list with other parameters',
     ]);
   });
 

@@ -88,7 +88,7 @@ describe('History', () => {
     fc.assert(fc.property(fc.array(step, { maxLength: 30 }), run), { numRuns: 500 });
   });
 
-  it('returns all chunks of a list at the revision of the first chunk, and visits all objects only once after changes', () => {
+  it('returns all chunks of a list at one revision; after changes, only the first of the further chunks visits all objects', () => {
     const kind = createCrowd();
     const query = compileQuery(kind.cache, byAge);
     const { revision } = kind;

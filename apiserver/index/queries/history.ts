@@ -16,20 +16,20 @@ import { filterInTurns, firstOrder, inFirstOrder, isLongSelection } from './sele
 
 export interface HistoryOptions {
   /**
-   * The maximum number of snapshots. The least recently used one is dropped first. Default 16, so that 16 clients can
-   * page through a changing kind.
+   * The maximum number of snapshots (kept results of queries at earlier revisions). The least recently used one is
+   * dropped first. Default 16, so that 16 clients can page through a changing kind.
    */
   readonly maxSnapshots?: number;
   /**
-   * The maximum number of entries of all snapshots together. A snapshot with more entries is not kept. Default
-   * 2,000,000, which take 16 MB.
+   * The maximum number of entries of all snapshots (kept results of queries) together. A snapshot that alone has more
+   * entries is not kept. Default 2,000,000, which take 16 MB.
    */
   readonly maxEntries?: number;
 }
 
 interface Snapshot {
   readonly revision: number;
-  /** All matches, in order. */
+  /** All objects that the query matched at this revision, in the order of the query. */
   readonly entries: EntryPlaces;
 }
 
@@ -143,12 +143,16 @@ function keyOf({ canonical }: Query, revision: number): string {
   return `${revision} ${canonical}`;
 }
 
-/** The state of each changed object before its first change, by its key; undefined when the object was absent. */
+/**
+ * For the key of each object that changed in a range of revisions: its state before the first of these changes;
+ * undefined when the object did not exist.
+ */
 type FormerStates = ReadonlyMap<string, Entry | undefined>;
 
 /**
- * Collects the states of objects before their first change after the revision `after`, up to the revision `upTo`.
- * Throws ApiError Expired when some of these changes are trimmed before they are read.
+ * Reads the changes after the revision `after`, up to and including the revision `upTo`. Returns, for each changed
+ * object, its state before the first of these changes. Throws ApiError Expired when some of these changes are trimmed
+ * before they are read.
  */
 function* formerStates(feed: ChangeFeed, after: number, upTo: number): Steps<FormerStates> {
   const states = new Map<string, Entry | undefined>();
@@ -161,8 +165,9 @@ function* formerStates(feed: ChangeFeed, after: number, upTo: number): Steps<For
 }
 
 /**
- * Adds the states before the next changes, in one step. Returns the revision of the last of these changes; `upTo` when
- * no change is left.
+ * Reads at most {@link changesPerStep} changes after the revision `after`. For each changed object that `states` does
+ * not have yet, adds the state before the change. Returns the revision of the last change read; `upTo` when none is
+ * left.
  */
 function addStates(
   states: Map<string, Entry | undefined>,

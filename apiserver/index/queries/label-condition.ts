@@ -46,8 +46,8 @@ function comparison(operator: 'gt' | 'lt', key: string, literal: string): (pair:
   };
 }
 
-// Only digits count as a number, because the value of a label cannot start with a sign. A value has at most 63
-// characters.
+// A number has digits and no sign, because the value of a label cannot start with a sign. It has at most 63 digits,
+// because the value of a label has at most 63 characters.
 function parseWhole(text: string): bigint | undefined {
   if (!/^\d{1,63}$/.test(text)) return undefined;
   const value = BigInt(text);

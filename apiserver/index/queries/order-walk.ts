@@ -132,8 +132,8 @@ function* reordered(entries: EntryPlaces, count: number, key: SortKey): Steps<En
 }
 
 /**
- * Returns the positions of the given entries in the order of a key. The first `count` of the given entries have a
- * value, and are in the order of ascending values.
+ * Returns the positions of the given entries in the order of a sort key, with the entries without a value last. The
+ * first `count` of the given entries must have a value, and must be in the order of ascending values.
  */
 function* orderOf(
   entries: Pick<EntryPlaces, 'length' | 'entry'>,
@@ -174,8 +174,9 @@ function walkKey(key: SortKey, { from, accepts, emit }: Walk): boolean {
 }
 
 /**
- * The entries with the same value of a key. They have the ranks from..to-1 of `list`. In the order of the key, the
- * first entry of the group is at the position `start`.
+ * The entries with the same value of a sort key. In `list`, they have the ranks from..to-1. `start` is the position of
+ * the group's first entry among all sorted entries. In a descending sort, or for absent values, it can differ from
+ * `from`.
  */
 interface Group {
   readonly list: SortedIndex;
@@ -234,7 +235,8 @@ function groupAt({ index, descending }: SortKey, position: number): Group {
   if (position >= size) return { list: index.absent, from: 0, to: index.absent.size, start: size, value: undefined };
   const rank = descending ? size - 1 - position : position;
   const value = list.valueAt(rank);
-  // If the neighbour has another value, no search is needed. This is the usual case when most values are different.
+  // The group ends at an adjacent entry with another value, so no search for that end is needed. This is the usual case
+  // when most values are different.
   const from = rank > 0 && list.valueAt(rank - 1) === value ? list.rankOf(value) : rank;
   const to = rank + 1 < size && list.valueAt(rank + 1) === value ? list.rankAfter(value) : rank + 1;
   return { list, from, to, start: descending ? size - to : from, value };

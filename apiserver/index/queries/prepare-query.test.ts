@@ -84,7 +84,7 @@ describe('prepareQuery', () => {
     });
   }
 
-  it('lets a synchronous reader build the index meanwhile, and starts again when all objects are replaced [slow]', async () => {
+  it('is complete and correct if, meanwhile, a reader builds the same index or all objects are replaced [slow]', async () => {
     const random = seededRandom(1);
     const cache = crowd(random);
     const options = queries['a label selector'] as QueryOptions;

@@ -19,7 +19,7 @@ export function prepareQuery(cache: KindCache, query: Query): Promise<void> | un
 }
 
 async function prepareRest(query: Query, first: Promise<void>): Promise<void> {
-  // Another index may have been replaced during the build of this one.
+  // All indexes are checked again after each build, because an index may be replaced while another one is built.
   for (let missing: Promise<void> | undefined = first; missing !== undefined; missing = nextMissing(query))
     await missing;
 }

@@ -84,7 +84,8 @@ export function firstOrder(cache: KindCache, { order }: Query): Steps<EntryPlace
 }
 
 /**
- * Returns a query that selects all objects, in the order of the given query's first key. Many queries share its result.
+ * Returns a query that selects all objects, in the order of the given query's first sort key. Queries with the same
+ * first sort key share the result.
  */
 export function inFirstOrder({ order }: Query): Query {
   const first = order.slice(0, 1);

@@ -57,7 +57,7 @@ describe('the objects that select visits', () => {
     expect(visited).to.equal(4);
   });
 
-  it('are only the objects with the page’s value of the first sort key when there are several sort keys', () => {
+  it('are, for a sort by several keys, only the objects that have the same value of the first key as those of the page', () => {
     const { entries, visited } = run({ sort: [{ field: 'spec.age' }, { field: 'name', direction: 'desc' }] }, half);
     expect(entries[0]?.name).to.equal('p19950');
     expect(visited).to.be.at.most(400);

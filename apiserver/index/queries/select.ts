@@ -39,7 +39,7 @@ export interface Plan {
 const smallCollection = 512;
 const smallShare = 0.01;
 
-/** A query, and the way to run it on the present objects of a cache. It is valid until the next change. */
+/** A query, and a plan to run it on the present objects of a cache. The plan is valid until the cache changes. */
 export interface PlannedQuery {
   readonly cache: KindCache;
   readonly query: Query;
@@ -85,7 +85,7 @@ function boundsOf({ offset = 0, count = Number.POSITIVE_INFINITY }: PageBounds):
   return { from: offset, to: offset + count };
 }
 
-/** Returns the entries of all slices, each once. */
+/** Returns the entries that the slices of the indexes contain, each entry once, even if several slices contain it. */
 export function placesOf({ table }: KindCache, { slices, exact }: Candidates): EntryPlaces {
   const parts = slices.map(({ list, from, to }) => list.rows(from, to));
   const rows = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -167,7 +167,7 @@ function collectAndSort(candidates: Candidates, query: Query, { from, to }: Boun
 function filterCandidates(candidates: Candidates, query: Query): { found: Entry[]; visited: number } {
   const found: Entry[] = [];
   let visited = 0;
-  // If there is one condition, and the index has exactly its matches, entries need no check.
+  // With a single condition, for which the index returns exactly the matching entries, no entry needs a check.
   const isCertain = candidates.exact && query.conditions.length === 1;
   forEachOnce(candidates, (entry) => {
     visited += 1;

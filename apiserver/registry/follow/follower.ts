@@ -62,7 +62,7 @@ export class Follower {
   readonly #heartbeats: PeriodicTask;
   /** The latest revision that a hint reported, or that a caller waits for. It is lowered when the hint was wrong. */
   #heard = 0;
-  /** The latest such revision since the database was last queried for its revision. */
+  /** The latest revision that was noted in this way since the last query for the revision of the database began. */
   #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -126,7 +126,7 @@ export class Follower {
     // A failure is handled in `latest`. The next heartbeat tries again.
     const revision = await this.#parts.latest().catch(() => undefined);
     if (revision === undefined) return;
-    // When memory has all changes, this counts as a successful read.
+    // If memory already has all changes, nothing has to be read, and the follower reports a successful read.
     if (revision <= this.#parts.revisions.current) this.#parts.onRead(undefined);
     this.hear(revision);
   }
@@ -175,8 +175,8 @@ export class Follower {
   async #readPage(): Promise<void> {
     const { store, revisions } = this.#parts;
     const from = revisions.current;
-    // Each revision has at most one change. If there are no gaps, the limit excludes changes after the latest hint,
-    // which usually are writes of this process.
+    // Each revision has at most one change. So, if the revisions have no gaps, this limit excludes changes after the
+    // latest hint. Usually this process wrote those changes, and need not read them.
     const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
     if (changes.length > 0) return this.#applyAll(changes);
     // Revisions may have gaps, and a hint may be wrong, so the database is queried for its revision.

@@ -27,7 +27,7 @@ export interface Leap {
 /** The number of objects that are compared in one step, which takes about a millisecond. */
 const comparedPerStep = 1000;
 
-/** Computes a leap in steps; meanwhile the kind serves reads. */
+/** Prepares a {@link Leap} to a later state of a kind, in short steps. Meanwhile, the kind serves reads. */
 export function* leapSteps(resource: Resource, { entries, revision }: LaterState): Steps<Leap> {
   const { cache, feed, history } = resource;
   const seen = feed.revision;

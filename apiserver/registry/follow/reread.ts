@@ -21,8 +21,8 @@ export interface FollowedKind {
   /** Applies the next change. */
   readonly apply: (change: Change) => void;
   /**
-   * Replaces all rows in memory by these, by key. It is called when the log no longer has the changes that led to these
-   * rows.
+   * Replaces all rows in memory by `rows`, a map from keys to rows. It is called when the log no longer has the changes
+   * that led to these rows.
    */
   readonly replace: (rows: ReadonlyMap<string, Row>) => void;
 }
@@ -36,7 +36,7 @@ export interface RereadParts {
   readonly isStopped: () => boolean;
 }
 
-/** The maximum number of objects that are read in one turn of the event loop, and the maximum number of their bytes. */
+/** The maximum number of objects that are read in one turn of the event loop. The next constant limits their bytes. */
 const readPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
 
@@ -44,7 +44,7 @@ const bytesPerTurn = 128 * 1024;
 interface State {
   readonly revision: number;
   readonly entries: ReadonlyMap<Resource, ReadonlyMap<string, Entry>>;
-  /** The rows of the hidden kind. */
+  /** The rows of the kind of the vault, which no path serves. */
   readonly rows: ReadonlyMap<string, Row>;
 }
 

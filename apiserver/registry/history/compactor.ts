@@ -11,12 +11,13 @@ export interface Retention {
   /**
    * The maximum number of bytes of changed objects, in memory and in the log. Default 256 MiB, or an eighth of this
    * process's part of the memory of the container or machine if this is less. Above this limit, the oldest changes are
-   * dropped, however recent they are. Only the newest group of changes always stays.
+   * dropped, however recent they are: up to 256 changes at a time. The newest group of up to 256 changes always
+   * stays.
    */
   readonly maxBytes: number;
 }
 
-/** Returns the default for a process that may use `memory` bytes. */
+/** Returns the default limits of the history, for a process that may use `memory` bytes. */
 export function defaultRetention(memory: number): Retention {
   return { minAgeMs: 300_000, minChanges: 10_000, maxBytes: Math.min(256 * 1024 * 1024, memory / 8) };
 }
@@ -55,7 +56,7 @@ export interface CompactorParts {
 }
 
 interface Group {
-  /** The revision of the group's last change. */
+  /** The revision of the last change in this group of changes. */
   revision: number;
   atMs: number;
   changes: number;
@@ -130,8 +131,8 @@ export class Compactor {
   }
 
   /**
-   * Removes the groups that the retention no longer covers. Returns the revision of the last of them, after which
-   * history now begins; undefined when no group is removed.
+   * Removes the groups of changes that the retention no longer covers. Returns the revision of the last removed change,
+   * after which history now begins; undefined when nothing is removed.
    */
   #takeExpired(): number | undefined {
     const { minAgeMs, minChanges, maxBytes } = this.#retention();

@@ -28,7 +28,7 @@ function packed(
   return packer.pack();
 }
 
-/** Returns the entry that `part` has for the revision of the given entry, in new slabs. */
+/** Returns the entry that `part` has for the revision of the given entry. The returned entry is in new blocks. */
 function unpacked(part: KeptPart, { revision, bytes }: Entry): Entry {
   return part.entryAt(inBounds(part.find(revision)), bytes, new Slabs());
 }

@@ -11,7 +11,10 @@ import type { Slabs } from '../../index/slabs.ts';
  */
 export const maxPartEntries = 512;
 
-/** A part ends when its records have this many bytes, because an object may have thousands of values. */
+/**
+ * A part is complete when its records have this many bytes, even if it has fewer than {@link maxPartEntries} entries:
+ * the record of an object with thousands of values of indexes is large.
+ */
 const maxPartBytes = 2 * 1024 * 1024;
 
 /** The first word of a part: the number of its format. A machine with another byte order reads another number. */

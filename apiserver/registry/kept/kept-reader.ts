@@ -11,7 +11,7 @@ export interface KeptReaderParts {
   readonly kind: NumberedKind;
   readonly cache: KindCache;
   readonly fingerprint: string;
-  /** Called with the reason when the parts cannot be read, or cannot be used and are deleted. */
+  /** Called with the reason when kept records cannot be read, or when they cannot be used and are deleted. */
   readonly onUnusable: (reason: string) => void;
 }
 
@@ -39,12 +39,12 @@ export class KeptReader {
     return this.#size;
   }
 
-  /** The number of entries that were taken from the parts, and therefore not computed. */
+  /** The number of entries that were taken from the kept records, and therefore not computed. */
   get used(): number {
     return this.#used;
   }
 
-  /** The last revision of the parts that were read. */
+  /** The revision up to which the kept records were read; 0 if none are used. */
   get last(): number {
     return this.#last;
   }

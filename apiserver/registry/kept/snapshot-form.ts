@@ -35,7 +35,7 @@ export interface SnapshotFacts {
 
 /** The end of a snapshot, which describes the content before it. */
 export interface SnapshotFooter {
-  /** A random text. The snapshot belongs to the database whose mark has the same nonce. */
+  /** A random text. The snapshot is valid only if the database has an entry (the mark) with the same nonce for it. */
   readonly nonce: string;
   readonly fingerprint: string;
   /** The secret with which the keys of objects are hashed. */
@@ -47,8 +47,8 @@ export interface SnapshotFooter {
   /** Two columns with a number for each row: the position of its record in the block, and the hash of its key. */
   readonly columns: readonly [Piece, Piece];
   /**
-   * For each part of each index: the piece with the numbers of the rows, in the order of the part. Null for a part that
-   * is not built, or that stores values with its items.
+   * For each index, a list with one entry for each part of the index: the piece of the file that has the numbers of the
+   * rows in the order of the part. The entry is null when the part is not built, or stores a value in each item.
    */
   readonly orders: readonly (readonly (Piece | null)[])[];
   readonly facts: SnapshotFacts;

@@ -132,9 +132,10 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Writes the snapshot of a kind that no longer changes. If the kind has not changed since it was read from its file,
-   * writes only the mark. Writes nothing for a kind that has few objects, or an object that cannot be read, or an index
-   * function without a `definition`, or whose objects are encrypted. Logs a failure.
+   * Writes the snapshot of a kind that no longer changes, and then its mark: the database's entry with the nonce and
+   * the revision of the valid snapshot. If the kind has not changed since the start read its file, writes only the
+   * mark. Writes nothing for a kind that has few objects, an object that cannot be read, encrypted objects, or an index
+   * function without a `definition`. Logs a failure.
    */
   async save(of: SnapshotKind, state: SnapshotState): Promise<void> {
     const followed = this.#followed.get(of.kindNumber);

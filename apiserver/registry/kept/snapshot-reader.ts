@@ -38,8 +38,8 @@ export async function readFooter(file: FileHandle): Promise<SnapshotFooter> {
 
 /**
  * Called before the first step of a read, and after each step that reads objects, with the number of objects of the
- * step, and the number of bytes that are not read yet. These bytes become memory outside of the heap. If it throws, the
- * read ends.
+ * step, and the number of bytes that are not read yet. These bytes become memory outside of the heap. If the
+ * function throws, the read ends.
  */
 export type OnRead = (objects: number, bytesLeft: number) => void;
 

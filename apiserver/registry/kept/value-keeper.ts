@@ -13,7 +13,7 @@ import { KeptReader } from './kept-reader.ts';
 import type { SnapshotFacts } from './snapshot-form.ts';
 import type { SnapshotKeeper, SnapshotKind } from './snapshot-keeper.ts';
 
-/** A kind that is served. */
+/** A kind that the server serves, and whose index values it may store for the next start. */
 export interface KeptKind extends SnapshotKind {
   /** Resolves when no write is running. */
   quiet(): Promise<void>;

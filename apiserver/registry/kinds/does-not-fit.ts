@@ -4,10 +4,10 @@ import { kindNamePrefix } from '../../store/object-key.ts';
 import type { Store } from '../../store/store.ts';
 import { IndexBuildError } from './index-build.ts';
 
-/** The part of the memory limit that an opening of a kind uses. */
+/** The methods of the memory limit that the server calls while it loads the objects of a kind. */
 export type LoadMemory = Pick<MemoryLimit, 'begin' | 'end' | 'excess' | 'needOf' | 'collect'>;
 
-/** The number of bytes of rows after which garbage is collected while all objects are counted. */
+/** The count of all objects starts a garbage collection of V8 each time after it has read this number of bytes. */
 const countedBytes = 16 * 1024 * 1024;
 
 /** Thrown when the objects of a kind do not fit into memory. */
@@ -28,8 +28,8 @@ export class DoesNotFit extends Error {
   }
 
   /**
-   * Returns the error for the user. It counts all stored objects, so the caller must have dropped the objects that were
-   * read before.
+   * Returns the error for the user, which says how much memory all stored objects need. To count them, this method reads
+   * all objects from the store. So the caller must first let go of the objects that it has in memory.
    */
   async explained(memory: LoadMemory, store: Store): Promise<IndexBuildError> {
     return new IndexBuildError(memory.needOf(await countObjects(memory, store), this.#use, this.#read));
@@ -41,7 +41,7 @@ async function countObjects(memory: LoadMemory, store: Store): Promise<StoredObj
   // A scan of one kind needs less memory than a scan of all kinds, which sorts the keys.
   for (const name of await store.names(kindNamePrefix)) {
     for await (const rows of store.scan(await store.numberOf(name))) {
-      // V8 would let more garbage accumulate than the process has free memory.
+      // Without these collections, V8 would let more garbage accumulate than the process has free memory.
       if (uncollected >= countedBytes) {
         memory.collect();
         uncollected = 0;

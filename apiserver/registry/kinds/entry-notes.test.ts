@@ -49,7 +49,7 @@ function fieldsOf({
 }
 
 describe('the note of a change', () => {
-  it('lets another process create the same entry as from the parsed object', () => {
+  it('contains the record of the object, so that another process gets the same entry without parsing the object', () => {
     const note = new EntryNotes(fingerprint).write(person, values);
     const slabs = new Slabs();
     const entry = new EntryNotes(fingerprint).read(changeOf(note), slabs);
@@ -59,7 +59,7 @@ describe('the note of a change', () => {
     expect(entry?.bytes.equals(bytes)).to.equal(true);
   });
 
-  it('is ignored when the process has other indexes, and when the object cannot be decrypted', () => {
+  it('is ignored when the writer of the change had other indexes, and when the object cannot be decrypted', () => {
     const note = new EntryNotes(fingerprint).write(person, values);
     const read = (change: Change, of = fingerprint): unknown => new EntryNotes(of).read(change, new Slabs());
     expect(read(changeOf(note), other)).to.equal(undefined);

@@ -31,7 +31,7 @@ export class EntryNotes {
     this.#mark = Buffer.from(fingerprint, 'base64');
   }
 
-  /** Returns the note about an object. */
+  /** Returns a note: the fingerprint of this process, followed by the record of an object. */
   write(object: EntryObject, values: IndexValues): Buffer {
     const { block, at, footprint } = createEntry(object, { revision: 0, bytes: noBytes, values, slabs: this });
     this.#mark.copy(block.bytes, at - markBytes);
@@ -39,7 +39,8 @@ export class EntryNotes {
   }
 
   /**
-   * Returns the entry of a change, from the change's note; undefined when the object has to be parsed. @throws
+   * Returns the entry of a change, made from the change's note: the object's record, as the writer sent it. Returns
+   * undefined when there is no note that this process can use, so that the object has to be parsed. @throws
    * BrokenObjectError
    */
   read({ data, revision, problem, note }: Change, slabs: Slabs): StoredEntry | undefined {
@@ -47,7 +48,7 @@ export class EntryNotes {
     return this.entryOf(note, { revision, bytes: withRevision(data, revision, slabs.allocate), slabs });
   }
 
-  /** Returns the entry of a note. The note must have the fingerprint of this process. */
+  /** Returns an entry with the record in a note. The note must begin with the fingerprint of this process. */
   entryOf(
     note: Uint8Array,
     { slabs, ...state }: { readonly revision: number; readonly bytes: Buffer; readonly slabs: Slabs },

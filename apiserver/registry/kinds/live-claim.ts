@@ -24,7 +24,10 @@ export const liveIndex: IndexSpec = new IndexSpec({
 
 /** A rule by which a creation depends on another object: the namespace, or the definition of the kind. */
 export interface CreationRule {
-  /** Returns true for the kinds that have this rule. The result must not change while a kind is served. */
+  /**
+   * Returns true when this rule applies to the creation of objects of a kind. The result must not change while the kind
+   * is served.
+   */
   covers(resource: Resource): boolean;
   /** Returns the claim that a creation requires. @throws ApiError when the object may not be created */
   claimOf(resource: Resource, object: ApiObject): RequiredClaim;

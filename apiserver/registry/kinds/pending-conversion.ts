@@ -53,8 +53,8 @@ export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
 }
 
 /**
- * Runs `work` like {@link whenConverted}. If an optional conversion fails, the converter refuses this conversion, and
- * the function that ends the refusal is added to `refusals`.
+ * Runs `work` like {@link whenConverted}. If the fetch of an optional conversion fails, this conversion throws the
+ * error of the fetch in the next run of `work`. The function that ends this is added to `refusals`.
  */
 async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
   for (let fetches = 0; fetches < maxFetches; fetches += 1) {
@@ -73,8 +73,8 @@ async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]):
 }
 
 /**
- * Fetches a conversion. If an optional conversion fails, the converter refuses it until the returned function is
- * called.
+ * Fetches the result of a conversion. If this fails, rejects with the error; but if the conversion is optional, makes
+ * it throw the error each time it is attempted, until the returned function is called.
  */
 async function fetched(pending: PendingConversion): Promise<(() => void) | undefined> {
   const { converter, object, apiVersion, isOptional } = pending;

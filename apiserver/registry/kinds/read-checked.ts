@@ -22,10 +22,10 @@ export interface CheckedReadParts extends Omit<ReadParts, 'kept'> {
   readonly onVarying: (indexes: readonly string[]) => void;
 }
 
-/** The number of objects in a sample. To compute their values again takes 10 ms. */
+/** The maximum number of objects whose index values are computed again as a check. This takes 10 ms. */
 const sampleSize = 1_000;
 
-/** The number of bytes of objects after which a sample ends. To parse this many bytes takes 100 ms. */
+/** The number of bytes of objects after which this check ends. To parse this many bytes takes 100 ms. */
 const sampleBytes = 16 * 1024 * 1024;
 
 /** The maximum numbers of objects and of bytes that are parsed in one turn of the event loop. */
@@ -68,7 +68,10 @@ export interface SampledEntries {
   readonly entry: (at: number) => Entry;
 }
 
-/** Computes the index values of a random sample again, and returns the indexes whose values differ. */
+/**
+ * Computes the index values of a random sample of the entries again. Returns the indexes for which a computed value
+ * differs from the value in the entry.
+ */
 export async function varyingIndexes(
   cache: KindCache,
   entries: SampledEntries,

@@ -129,6 +129,7 @@ function unreadEntry(
 ): Promise<Entry> {
   if (error instanceof PendingConversion) return fetchedEntry(kind, row, place);
   // An object that cannot be converted has no index values, so another object could take a unique value of this object.
+  // To prevent that, the read of the whole kind fails.
   if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
   if (!(error instanceof IndexValueError)) throw error;
   const name = row.key.split('/').at(-1);

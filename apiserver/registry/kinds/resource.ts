@@ -342,9 +342,9 @@ export class Resource {
   }
 
   /**
-   * Returns the rules of a version. For a kind with several versions, adds `changesIn`, because a manager may own
-   * fields by their names in another version. `changesIn` returns the fields that a write changes, with their names in
-   * that version; the manager then loses these fields.
+   * Adds `changesIn` to the rules of a version if the kind has several versions. `changesIn` returns the fields that a
+   * write changes, with their names in a given version: managers that wrote in that version own fields by these names,
+   * and lose the changed ones.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;

@@ -55,7 +55,7 @@ describe('SchemeManager', () => {
     );
   });
 
-  it('registers a model with the indexes of its callback, and finds it by kind and by plural [spec 1-step-indexes]', () => {
+  it('registers a model with the indexes that a callback adds, and finds the model by kind and by plural [spec 1-step-indexes]', () => {
     const registration = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
     expect(registration.owner).to.equal('people');
     expect(registration.descriptor.indexes).to.deep.equal([byName]);
@@ -148,7 +148,7 @@ describe('SchemeManager', () => {
     );
   });
 
-  it('finds each version of a kind, lists the kind once, and unregisters it with any of them', () => {
+  it('finds each version of a kind, lists the kind once, and unregisters the whole kind by any of its versions', () => {
     const v1 = model({ version: 'v1', singular: 'person' });
     const kind = defineVersions(Person, [{ model: v1 }]);
     const registration = manager.register(kind, undefined, plugin);

@@ -191,8 +191,8 @@ export class SchemeManager {
     }
   }
 
-  // `emit` would stop at the first listener that throws. `unregistered` must reach every listener, so this function
-  // calls the listeners itself. For other events, it also stops at the first error.
+  // `emit` would stop at the first listener that throws. The event `unregistered` must reach every listener, so this
+  // function calls the listeners itself. For all other events, this function stops at the first error, like `emit`.
   #notify(event: keyof SchemeEvents, registration: Registration): unknown[] {
     const errors: unknown[] = [];
     for (const listener of this.#emitter.listeners(event)) {
@@ -249,7 +249,8 @@ function withIndexes<T extends ApiObject>(
   const returned: unknown = callback?.(indexSpecs);
   indexSpecs.close();
   if (returned instanceof Promise) {
-    // An asynchronous callback is refused; a later rejection and later indexes are ignored.
+    // An asynchronous callback is refused. If its promise rejects later, or it declares more indexes later, this is
+    // ignored.
     returned.catch(() => undefined);
     throw new ModelError(declared.kind, 'indexes', 'the callback that declares indexes must not be asynchronous');
   }

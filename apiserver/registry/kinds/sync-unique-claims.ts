@@ -15,9 +15,9 @@ export interface SyncParts {
   /** Returns true when changes were lost, so that the resource has to be read again. */
   readonly isLost: () => boolean;
   /**
-   * The generation of the store's unique indexes for which the store's claims are known to be right; undefined when
-   * this is not known. If the store still has this generation, and the unique indexes of the resource, the claims are
-   * not compared.
+   * The generation of unique indexes at which the claims in the store were last known to be right; undefined when no
+   * such generation is known. The claims are not compared when the store still has this generation, and has the same
+   * unique indexes as the resource.
    */
   readonly generation: number | undefined;
 }

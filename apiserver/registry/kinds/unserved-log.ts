@@ -18,11 +18,11 @@ export interface KindLog {
 
 /** The state of memory when a kind began to open. */
 export interface OpeningPlace {
-  /** The revision of memory at that time. */
+  /** The revision that memory had when the kind began to open. */
   readonly revision: number;
   /**
-   * Returns true when changes after this revision were dropped from memory or compacted, so that the opening has to
-   * start again.
+   * Returns true when changes after {@link revision} were dropped from memory or compacted. Then the opening of the
+   * kind has to start again.
    */
   readonly isLost: () => boolean;
 }
@@ -83,7 +83,8 @@ export class UnservedLog {
   }
 
   /**
-   * The number of times that changes were lost. Each time, kinds that are not in {@link kinds} may have changed too.
+   * The number of times that this log lost changes. The lost changes may be of kinds that {@link kinds} does not
+   * contain.
    */
   get losses(): number {
     return this.#losses;

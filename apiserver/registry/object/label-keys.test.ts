@@ -39,7 +39,7 @@ describe('label keys', () => {
     expect(refused('plugin', { toString: 'a' }, {})).to.deep.equal(['toString']);
   });
 
-  it('are reported with the field metadata.labels, at most a hundred of them', () => {
+  it('are reported with the field metadata.labels when they are refused, at most a hundred keys', () => {
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`k${index}`, 'a']));
     const causes = labelKeyCauses(many, undefined, { writer: 'plugin', serviceDomain });
     expect(causes).to.have.length(100);

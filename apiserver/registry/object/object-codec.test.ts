@@ -25,7 +25,7 @@ describe('object codec', () => {
     });
   });
 
-  it('inserts resourceVersion into metadata even when the object contains similar text', () => {
+  it('inserts resourceVersion into metadata even when a string of the object looks like metadata with a resourceVersion', () => {
     const tricky = person({ text: '"metadata":{"resourceVersion":"1"', metadata: { a: 'ü€😀' } });
     const served = decodeObject<typeof tricky>(withRevision(encodeObject(tricky), 9));
     expect(served.metadata.resourceVersion).to.equal('9');

@@ -23,11 +23,9 @@ export interface HistoryPage {
   readonly floor: number;
 }
 
-/**
- * The maximum number of changes of the kind that are examined in one turn of the event loop (some milliseconds), and
- * for one request (some hundred milliseconds).
- */
+/** The maximum number of the kind's changes that are examined in one turn of the event loop: some milliseconds. */
 const seenPerTurn = 20_000;
+/** The maximum number of the kind's changes that are examined for one request: some hundred milliseconds. */
 const seenPerRequest = 1_000_000;
 
 /**

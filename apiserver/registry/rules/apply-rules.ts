@@ -92,8 +92,9 @@ export function* proposeApply(
 type Merged = Extract<Applied, { readonly conflicts?: undefined }>;
 
 /**
- * Applies the wanted fields. With `onContested`, contested fields keep their values and are reported; without it, they
- * cause an error. @throws ApiError Conflict
+ * Applies the wanted fields. A wanted field is contested when another manager owns it with a different value. With
+ * `onContested`, contested fields keep their values, and are reported to this function. Otherwise, they cause an error.
+ * @throws ApiError Conflict
  */
 function* applyUncontested(
   live: LiveFields,
@@ -149,7 +150,11 @@ function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest):
   return draft;
 }
 
-/** Returns the fields of an applied object that a request to this path may write. */
+/**
+ * Returns the fields of an applied object that the request may write. For the path `/status`, this is only `status`. For
+ * the path of the object, this is the author's metadata and all other content, with `status` only if the kind has no
+ * path `/status`.
+ */
 function* appliedContent(rules: Rules, draft: ObjectDraft, request: WriteRequest): Steps<Fields> {
   const { apiVersion: _version, kind: _kind, metadata, status, ...rest } = draft;
   const ofStatus = status === undefined ? {} : { status };

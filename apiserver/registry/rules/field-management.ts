@@ -13,7 +13,7 @@ import type { ObjectDraft, Rules, WriteRequest } from './write-request.ts';
 
 /** The effect of a write on an object's managedFields, whose items are called entries. */
 export interface FieldManagement {
-  /** Returns true when the new entries are computed from the stored ones. */
+  /** True: the write computes the new managedFields from the stored ones. False: from those in the request. */
   keepsEntries(stored: ApiObject): boolean;
   /**
    * Called when {@link keepsEntries} returns false. Returns the entries in the request, from which the new ones are
@@ -27,7 +27,7 @@ export interface FieldManagement {
   ): Steps<ManagedFields | undefined>;
 }
 
-/** Returns the entries of an apply, after hooks may have modified its result. */
+/** Returns the entries of managedFields after an apply. Hooks may have modified the object that the apply proposed. */
 export function* admittedFields(
   rules: Rules,
   entries: ManagedFields,

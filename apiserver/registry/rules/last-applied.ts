@@ -16,7 +16,10 @@ import type { ObjectDraft, Rules } from './write-request.ts';
 // may return to client-side apply.
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The manager to which the annotation belongs. */
+/**
+ * The field manager of kubectl's server-side applies. Only for this manager, an apply reads and renews the annotation
+ * `last-applied-configuration`.
+ */
 export const kubectl = 'kubectl';
 
 /** Returns the fields that kubectl applied on the client side, and whose values have not changed since then. */

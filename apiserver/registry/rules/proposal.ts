@@ -8,7 +8,10 @@ export type Proposal = CreateProposal | UpdateProposal | DeleteProposal;
 
 export interface CreateProposal {
   readonly verb: 'create';
-  /** `update` when the new object replaces a stored object that cannot be read. */
+  /**
+   * The operation that the store executes: usually `create`; `update` when the new object replaces a stored object that
+   * cannot be read.
+   */
   readonly op: 'create' | 'update';
   readonly request: CreateRequest;
   /** The next state, with the schema's defaults and without unknown fields. The rules may modify it. */

@@ -46,5 +46,5 @@ export function decodeVaultValue(key: string, data: Uint8Array): VaultValue | Un
   } catch {
     // The message of the error would quote the value, so the error is dropped.
   }
-  return { problem: 'the stored value is damaged, or has the name of another secret' };
+  return { problem: 'the stored value is damaged, or it was stored for a secret with another name' };
 }

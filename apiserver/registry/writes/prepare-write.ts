@@ -15,7 +15,7 @@ import type { Resource } from '../kinds/resource.ts';
 import type { NextState } from '../rules/proposal.ts';
 import { duplicateValue, invalid } from '../object/resource-errors.ts';
 
-/** The data of a write that do not depend on its rules. */
+/** What {@link prepareWrite} needs for a write in addition to the next state, which the write rules have computed. */
 export interface WriteContext {
   /** The object's key from `formatKey`. */
   readonly key: string;
@@ -45,9 +45,9 @@ export interface PreparedWrite {
 }
 
 /**
- * Prepares a write; synchronously, unless the write is long or the request has another version than the storage
- * version. If the versions differ, the write is prepared again after each fetch of a missing conversion, but it is not
- * decided again.
+ * Prepares a write. Returns a promise if the write is long, or if the version of the request is not the storage
+ * version; otherwise returns the result at once. When a conversion between the versions is missing, the function
+ * fetches it, and then prepares the write again with the same `next`.
  * @throws ApiError for an object that is too large, cannot be converted to the storage version or is invalid in it, has
  * a unique value that another object holds, or cannot be indexed because an index function fails.
  */

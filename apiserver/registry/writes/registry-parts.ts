@@ -109,8 +109,8 @@ export interface WriteGuard {
    */
   covers(resource: Resource): boolean;
   /**
-   * Checks each write of a covered kind. For a removal, `next` is the stored object. @throws ApiError when the user may
-   * not make this write
+   * Checks a write of a kind for which {@link covers} returns true. For a removal, `next` is the stored object. @throws
+   * ApiError when the user may not make this write
    */
   check(resource: Resource, write: GuardedWrite): void;
 }
@@ -120,8 +120,8 @@ export interface Reservation {
   /** The claims that the creation must require because of the quotas. */
   readonly requires: readonly RequiredClaim[];
   /**
-   * Ends the reservation. Called once: when the object is stored, because it is then counted itself, or when it is not
-   * created.
+   * Ends the reservation. Called once, when the creation has succeeded or failed: the quotas count a stored object
+   * without a reservation, and do not count an object that was not created.
    */
   readonly release: (isCreated: boolean) => void;
 }

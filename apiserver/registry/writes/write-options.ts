@@ -56,7 +56,7 @@ export interface WriteOptions {
 
 export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
-  /** True: the apply takes fields from other owners. Otherwise a field with another owner causes a 409. */
+  /** True: the apply takes fields from other field managers. Otherwise, each field of another manager causes a 409. */
   readonly force?: boolean | undefined;
   /**
    * When this function is given, fields with other owners keep their values, and cause no 409. It is called with all

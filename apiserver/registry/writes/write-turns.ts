@@ -6,8 +6,8 @@ import { waitForTurn } from './wait-for-turn.ts';
 /** Stores the id of the holder: the one process of a database that may commit writes which depend on other objects. */
 interface TurnHolder {
   /**
-   * Makes this process the holder, unless it already is. Resolves with a claim that exists until another process
-   * becomes the holder.
+   * Makes this process the holder, if it is not the holder yet: the only process that may commit writes which depend on
+   * other objects. Resolves with a claim that exists until another process becomes the holder.
    */
   hold(): Promise<RequiredClaim>;
   /** Resolves when memory has all writes that were acknowledged before the call. */
@@ -15,7 +15,10 @@ interface TurnHolder {
 }
 
 export interface WriteTurnsParts {
-  /** The stored holder; undefined when no other process writes to the database. */
+  /**
+   * The access to the holder that the database stores. Undefined when no other process writes to the database: then no
+   * holder is needed.
+   */
   readonly holder: TurnHolder | undefined;
   readonly clock: Clock;
   /** Returns a random number from 0 to below 1, with a uniform distribution. */
@@ -23,9 +26,9 @@ export interface WriteTurnsParts {
 }
 
 /**
- * Lets writes that depend on other objects commit one after the other, across all processes of a database. Each write
- * is checked just before its commit, and the commit requires the claim of the holder. If another process has become the
- * holder since the check, nothing is committed.
+ * Lets writes that depend on other objects commit one after the other, across all processes of a database: only one
+ * process, the holder, may commit them. Each write is checked just before its commit, and the commit requires the claim
+ * that this process is the holder. If another process has become the holder since the check, nothing is committed.
  */
 export class WriteTurns {
   readonly #parts: WriteTurnsParts;

@@ -4,7 +4,10 @@
  */
 export const maxWork = 1_000_000;
 
-/** The work to compare one value in an item with the values of all other items, in the units of {@link maxWork}. */
+/**
+ * The work, in units of {@link maxWork}, for each value inside the items of a list whose items must differ: the check
+ * compares the value with those of the other items.
+ */
 export const workOfComparison = 10;
 
 /**
@@ -23,18 +26,18 @@ export class CheckBudget {
     this.#left = units;
   }
 
-  /** Restores all units. It is called before each check. */
+  /** Makes all units of the budget available again. It is called before each check. */
   reset(): void {
     this.#left = this.#units;
   }
 
-  /** Uses units of the budget. Returns false when the check needed more units than there were. */
+  /** Uses units of the budget. Returns false when the check has used more units of work than the budget has. */
   spend(units = 1): boolean {
     this.#left -= units;
     return !this.isSpent;
   }
 
-  /** True when the check needed more units than there were. */
+  /** True when the check has used more units of work than the budget has. */
   get isSpent(): boolean {
     return this.#left < 0;
   }

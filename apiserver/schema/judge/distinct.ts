@@ -12,7 +12,7 @@ const noFields: Item = Object.freeze({});
 const maxPairwise = 16;
 
 /**
- * The maximum number of values, in all objects and lists of the items, for which items are compared in pairs. With more
+ * The maximum result of {@link comparedValues} for which the items of a list are compared in pairs. If there are more
  * values, the list is checked with a Map.
  */
 const maxPairwiseValues = 200;
@@ -37,8 +37,8 @@ export function isDistinct(items: readonly unknown[], identity: Identity, spend:
 }
 
 /**
- * Counts the objects and lists in the identities of all items, and the values inside them. Returns 0 when all
- * identities are scalars.
+ * Counts, in the identities of all items, each object and each list, and each value inside an object or list. Returns 0
+ * when all identities are scalars.
  */
 export function comparedValues(items: readonly unknown[], identity: Identity): number {
   let values = 0;
@@ -90,8 +90,9 @@ function countKey<K>(times: Map<K, number>, key: K): number {
 const noScalar: unique symbol = Symbol('no scalar');
 
 /**
- * Returns a scalar that is the same for equal identities, in a tenth of the time that their JSON would take;
- * {@link noScalar} for an identity that contains objects or lists.
+ * Returns a scalar for the identity of an item: the item of a set, or the key fields of the item of a map. Equal
+ * identities have equal scalars. A scalar takes a tenth of the time that the JSON of the identity would take. Returns
+ * {@link noScalar} when the identity contains objects or lists.
  */
 function scalarIdentityOf(item: unknown, identity: Identity): unknown {
   if (identity.kind === 'set') return isScalar(item) ? item : noScalar;

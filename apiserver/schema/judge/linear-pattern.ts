@@ -11,7 +11,7 @@ export interface LinearPattern {
   readonly states: number;
 }
 
-/** Decides which patterns match while one value is validated. */
+/** Tests texts of a value against patterns of its schema, while the value is validated. */
 interface Matcher {
   test(pattern: LinearPattern, text: string): boolean;
 }

@@ -9,7 +9,7 @@ import type { LinearPattern, LinearPatterns } from './linear-pattern.ts';
  */
 const maxAtOnce = 50_000;
 
-/** The number of steps of sliced matches in one turn of the event loop. They take 4 ms. */
+/** The number of steps in one turn of the event loop, for matches that are computed in slices. They take 4 ms. */
 const stepsPerTurn = 200_000;
 
 /**
@@ -21,7 +21,10 @@ const maxSteps = 20_000_000;
 /** The maximum number of steps for a value that is validated without a pause. They take 30 ms. */
 export const maxStepsAtOnce = 1_500_000;
 
-/** The cost of each repeated validation of a value, counted in steps of matches. A validation takes up to 10 ms. */
+/**
+ * The steps by which each validation of a value, in addition to its matches, brings the count nearer to the maximum.
+ * They correspond to 10 ms, the maximum time of a validation.
+ */
 const stepsPerPass = 500_000;
 
 interface Unmatched {

@@ -76,7 +76,7 @@ export class SchemaNodes {
  */
 export class SchemaNode {
   readonly schema: JsonSchema;
-  /** The allowed types, by their bits. */
+  /** The allowed types as a bit mask: the sum of the bits of these types. */
   readonly types: number;
   readonly isNullable: boolean;
   readonly values: ValueSet | undefined;
@@ -208,9 +208,9 @@ function bitOf(type: string): number {
  */
 class ValueSet {
   readonly #scalars: ReadonlySet<unknown>;
-  /** The objects and lists, as JSON with sorted keys. */
+  /** The values of the set that are objects or lists, each as JSON with sorted keys. */
   readonly #containers: ReadonlySet<string>;
-  /** The number of values in the largest member; a larger value cannot be in the set. */
+  /** The number of JSON values in the largest object or list of the set. A value with more is not in the set. */
   readonly #largest: number;
 
   constructor(values: readonly unknown[]) {

@@ -82,7 +82,7 @@ describe('SlicedPattern', () => {
     });
   }
 
-  it('yields the number of its steps, each time after 10,000 steps or slightly more', () => {
+  it('yields after every 10,000 steps, or slightly more, and yields the number of steps since it last yielded', () => {
     const text = 'ab'.repeat(1000);
     const states = RE2JS.compile(hostile).programSize();
     const steps = [...new SlicedPattern(RE2JS.compile(hostile)).match(text)];

@@ -7,7 +7,7 @@ interface Instruction {
   readonly op: number;
   /** The next state. State 0 means failure. */
   readonly out: number;
-  /** For an alternative: its second next state. For an instruction with the opcode `emptyWidth`: its conditions. */
+  /** If `op` is an alternative: the other next state, besides `out`. If `op` is `emptyWidth`: its conditions. */
   readonly arg: number;
   matchRune(rune: number): boolean;
 }
@@ -36,9 +36,9 @@ const stepsPerPart = 10_000;
 
 /**
  * Matches a compiled pattern in parts: simulates the state machine of the pattern. A step handles one state for one
- * character, and takes 20 ns. A match of re2js cannot pause. re2js caches sets of states. Most patterns need only a few
- * sets; for them, re2js is ten times faster. If a pattern enters a new set with each character, re2js takes up to 190
- * ns for each step.
+ * character, and takes 20 ns. The library re2js, by contrast, cannot pause in a match. It caches the sets of states
+ * that a match reaches: if these are few, as for most patterns, re2js is ten times faster than this class. If each
+ * character leads to a new set, re2js takes up to 190 ns for each state and character.
  */
 export class SlicedPattern {
   readonly #instructions: readonly Instruction[];

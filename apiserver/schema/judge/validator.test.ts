@@ -53,7 +53,7 @@ describe('a validator', () => {
     });
   }
 
-  it('needs no preparation for a small schema from code', () => {
+  it('for a small schema from code is ready at once: whenReady is undefined', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady).to.equal(undefined);
   });
 
@@ -73,7 +73,7 @@ describe('a validator', () => {
     }
   });
 
-  it('compiles a small schema from code immediately for a value that takes too much work to interpret', () => {
+  it('compiles a small schema from code at the first value whose interpretation takes too much work', () => {
     const validator = validatorOf({ type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } }, 'code');
     const values = times(20_000, () => 99);
     const made = functionsMade(() => expect(validator.violations(values)).to.deep.equal([]));
@@ -91,7 +91,7 @@ describe('a validator', () => {
       expect(validator.whenReady?.()).to.equal(ready);
       return ready;
     });
-    // The schema has a hundred patterns, and each has a thousand states.
+    // Many turns are expected, because the automaton of each of the hundred patterns has about a thousand states.
     expect(turns).to.be.above(40);
     expect(validator.whenReady?.()).to.equal(undefined);
     expect(validator.violations({ p7: 'xx7' })).to.deep.equal([]);
@@ -109,7 +109,7 @@ describe('a validator', () => {
     expect(messageOf(validator.violations('b'))).to.contain("should match '(?=a)b'");
   });
 
-  it('accepts 1,000 characters for the largest repetition that RE2 allows, and refuses more characters', () => {
+  it('accepts a text of 1,000 characters for the pattern ^.{1,1000}$, the largest repetition in RE2, and no longer text', () => {
     const validator = validatorOf({ type: 'string', pattern: '^.{1,1000}$' });
     expect(validator.violations('x'.repeat(1000))).to.deep.equal([]);
     expect(messageOf(validator.violations('x'.repeat(1001)))).to.contain('should match');
@@ -160,7 +160,7 @@ describe('a validator', () => {
     ['long texts', () => ({ pattern: '^b' }), () => 'a'.repeat(10_000)],
   ];
   for (const [what, branch, item] of expensive) {
-    it(`counts the work for ${what} [slow]`, () => {
+    it(`counts the work for ${what} toward the maximum work of a validation [slow]`, () => {
       const validator = validatorOf({ type: 'array', items: { anyOf: times(2000, branch) } });
       const causes = validator.violations(times(1000, item));
       expect(messageOf(causes)).to.match(/too complex to be checked|at least one schema/);

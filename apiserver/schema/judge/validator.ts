@@ -43,7 +43,10 @@ export class Validator {
   readonly #patterns = new LinearPatterns();
   #isValid: ValueGate;
   readonly #explainer: Explainer;
-  /** False for a small schema of the origin `code` without patterns, so that no matches need to be counted. */
+  /**
+   * False for a small schema that has the origin `code` and no patterns: its validation matches no patterns, so the
+   * work of matches need not be limited. True for every other schema.
+   */
   readonly #hasPatterns: boolean;
 
   /**
@@ -109,14 +112,15 @@ export class Validator {
   }
 
   /**
-   * Returns true when the value has no violation, and no match takes long. If it returns false, {@link judge} decides.
+   * Returns true when the value has no violation, and no match of a pattern takes long. False does not mean that the
+   * value is refused: {@link judge} then decides.
    */
   readonly accepts = (value: unknown): boolean => {
     if (!this.#hasPatterns) return this.#isValid(value);
     return new PatternMatches(this.#patterns).decideAtOnce(() => this.#isValid(value)) === true;
   };
 
-  /** Returns the violations, in steps, because matches can take up to 0.4 s. */
+  /** Returns the violations, in steps, because matching patterns can take up to 0.4 s. */
   judge(value: unknown): Steps<readonly FieldCause[]> {
     return this.#judgeBy(new PatternMatches(this.#patterns), value);
   }
@@ -157,7 +161,7 @@ class Preparation {
 
 /**
  * The maximum work of one turn of the event loop, in compiled states of patterns. A schema without a pattern counts as
- * a tenth of a state. A turn takes 10 ms.
+ * a tenth of a state. This maximum takes about 10 ms.
  */
 const workPerTurn = 2000;
 

@@ -18,8 +18,8 @@ import { translateNamed, translateSchema } from './translate-schema.ts';
 const maxReferences = 250_000;
 
 /**
- * The work to compare one value in an item with the values of all other items, counted in references. So the
- * comparisons of one check take at most 30 ms.
+ * The share of {@link maxReferences} that is spent for each value that `distinct` compares with the values of all other
+ * items: as much as for 2.5 references. So the comparisons of one check take at most 30 ms.
  */
 const referencesOfComparison = 2.5;
 
@@ -36,9 +36,9 @@ export interface CheckParts {
 }
 
 /**
- * Compiles a schema to a function that stops at the first violation. The explainer then lists the violations, with a
- * limit that holds even for hostile input. @throws Error for a reference to a missing schema, and for a pattern that
- * RE2 does not support.
+ * Compiles a schema to a function that stops at the first violation. For a value that this function refuses, the class
+ * Explainer lists at most 100 violations.
+ * @throws Error for a reference to a missing schema, and for a pattern that RE2 does not support
  */
 export function compileGate(root: JsonSchema, { components, patterns }: CheckParts): ValueGate {
   const budget = new CheckBudget(maxReferences);

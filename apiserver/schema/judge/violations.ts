@@ -12,7 +12,7 @@ const maxListed = 100;
 /** Collects violations during the walk over a value, with the wording of Kubernetes. */
 export class Violations {
   readonly causes: FieldCause[] = [];
-  /** The path of the value that is being checked. The collectors for branches share this list. */
+  /** The path of the value that is being checked. */
   readonly path: PathSegment[];
 
   constructor(path: PathSegment[] = []) {

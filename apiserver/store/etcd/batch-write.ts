@@ -109,8 +109,9 @@ export function batchWrite(plan: BatchPlan, state: StoredState, { layout, stagin
 }
 
 /**
- * Returns the changes of a batch. Stages each value above {@link maxInlineBytes}, and further values until the others
- * fit into one transaction. Values that save the most bytes are staged first.
+ * Returns the changes of a batch. Stages values, which means that they are written before the transaction: each value
+ * above {@link maxInlineBytes}, and further values until the remaining ones fit into one transaction. Values whose
+ * staging saves the most bytes in the transaction are staged first.
  */
 function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, staging: Staging): LoggedChange[] {
   const values = writes.flatMap((write) => valuesOf(write, state));

@@ -92,7 +92,7 @@ describe('etcd store, with faults of the connection to a member', () => {
     ['cut', 'not written', ['before', 'b']],
     ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
   ] as const) {
-    it(`reports an unknown outcome when no member responds, and continues later; the object was ${what} [slow]`, async () => {
+    it(`reports an unknown outcome of a create that was ${what}, when no member responds; later writes succeed [slow]`, async () => {
       proxy.breakAt('the data', fault, () => (proxy.isDown = true));
       expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'unknown' });
       proxy.isDown = false;
@@ -297,7 +297,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
 describe('etcd store, after a restore while no store was open [slow]', () => {
   const etcd = EtcdTestCluster.use({ size: 1 });
 
-  it('starts a new epoch each time a snapshot was restored with the same token, but not after a restart', async () => {
+  it('starts a new epoch after each restore of a snapshot with the same cluster token, but not after a restart', async () => {
     const { cluster } = etcd;
     const [member] = cluster.members as [EtcdMember];
     const url = etcd.freshUrl();

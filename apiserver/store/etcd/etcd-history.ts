@@ -61,8 +61,9 @@ export class EtcdHistory {
   }
 
   /**
-   * Reads the history of a member. `applied` is the index of the last raft entry that the member had executed before
-   * this call.
+   * Reads the head of the database from a member. Creates the head if there is none, starts a new epoch if the cluster
+   * was restored, and otherwise compares the head with the history that this store knows. `applied` is the index of the
+   * last raft entry that the member had executed before this call.
    */
   async #look(connection: EtcdConnection, applied: Integer): Promise<Head | 'changed'> {
     const { layout, name } = this.#parts;
@@ -142,9 +143,10 @@ export class EtcdHistory {
   }
 
   /**
-   * Checks that the history that was found contains the history up to `last`, which was known at the time of the read.
-   * `record` is the record that was found for the revision of `last`. If that history is missing, starts a new epoch
-   * unless the head that was found has one already, and rejects with StoreError `diverged`.
+   * Checks that the history in the database contains the history that this process knows. `last` is the last revision
+   * that this process knew at the time of the read, and `record` is the record that the database has for this revision.
+   * If the database lacks the known history, rejects with StoreError `diverged`; before that, starts a new epoch, unless
+   * `head`, as it was read, has a new one already.
    */
   async #compare(
     connection: EtcdConnection,

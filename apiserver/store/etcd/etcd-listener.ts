@@ -73,8 +73,8 @@ async function watchHead(connection: EtcdConnection, { layout, clock, onHead }: 
 }
 
 /**
- * Parses a head. Returns undefined for a deleted head, and for the head of a newer version of the program, which the
- * next read reports.
+ * Parses a head. Returns undefined for a deleted head, and for a head that a newer version of the program has written;
+ * the next read reports such a head.
  */
 function readHead(value: Buffer): Head | undefined {
   try {

@@ -85,8 +85,8 @@ export class EtcdLock {
     this.#renewals = new PeriodicTask({
       clock,
       intervalMs: renewalMs,
-      // A failure does no harm. If the lease ends, the writes of this store are still refused while another store has
-      // the database exclusively.
+      // A failed renewal does no harm. If the lease ends, the writes of this store are still refused while another
+      // store has the database exclusively.
       run: () =>
         link
           .get()

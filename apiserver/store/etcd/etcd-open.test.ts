@@ -158,7 +158,7 @@ describe('an etcd store that is opened', () => {
     server.close();
   });
 
-  it('is refused with a message that names a file that cannot be used', async () => {
+  it('is refused when the file of the parameter `ca` does not exist, and the message names the file', async () => {
     expect(await failure(etcd, etcd.cluster.url('/p?ca=/missing.pem'))).to.match(
       /^refused: the file of ca .*\/missing.pem/,
     );

@@ -11,8 +11,8 @@ import { BoundedWait } from '../server/bounded-wait.ts';
 const contendedMs = 1_000;
 
 /**
- * The minimum time that a store has for the write of its turn. A store has more time if writes take longer:
- * {@link writesOfPatience} times the duration of the last write.
+ * The minimum time in which a store has to write once it is next in the order of the competing stores. It has more
+ * time if writes take longer: {@link writesOfPatience} times the duration of the last write.
  */
 const leastPatienceMs = 50;
 const writesOfPatience = 5;
@@ -20,7 +20,7 @@ const writesOfPatience = 5;
 /** The maximum time that a store waits for its turn before it tries to write. */
 const longestWaitMs = 1_000;
 
-/** The maximum number of stores in the order. Further stores write without turns. */
+/** The maximum number of stores that take turns to write. Further stores write without turns. */
 const maxStores = 16;
 
 export interface EtcdTurnsParts {
@@ -47,7 +47,7 @@ export class EtcdTurns {
     this.#seen = new BoundedWait(parts.clock);
   }
 
-  /** The revision of the latest head that {@link see} has received. */
+  /** The revision in the latest value of the key `head` that {@link see} has received. */
   get revision(): number {
     return this.#head.revision;
   }
@@ -87,7 +87,7 @@ export class EtcdTurns {
     }
   }
 
-  /** Returns true if this store is not in the order of this head. */
+  /** Returns true if this store is not among the stores that take turns to write, which the head lists in `turns`. */
   needsPlace({ turns }: Pick<Head, 'turns'>): boolean {
     return !turns.includes(this.#parts.id);
   }
@@ -96,7 +96,8 @@ export class EtcdTurns {
   next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
     const { id } = this.#parts;
     if (asking.some((each) => each !== id)) this.lost();
-    // The stores before this one did not use their turns, so they lose their places.
+    // This store has written although other stores stand before it in the order. Those did not use their turns to
+    // write, so they are removed from the order.
     const others = [...turns.slice(turns.indexOf(id) + 1), ...asking].filter((each) => each !== id);
     return [...new Set(others), id].slice(-maxStores);
   }

@@ -30,13 +30,13 @@ const outcomePauseMs = 250;
  */
 const maxRepeatedReads = 300;
 
-/** The maximum number of stores to which one write gives a place in the order of writers. */
+/** The maximum number of stores that one write adds to the order of writers (see {@link EtcdTurns}). */
 const maxAsking = 8;
 
 /** The state that was read in one transaction. */
 export interface Found {
   readonly head: Head;
-  /** The values by key. */
+  /** The values that the transaction read, by their keys in etcd. */
   readonly values: ReadonlyMap<string, Buffer>;
   /**
    * False when the state was read from a member that may lag behind. If a write that is based on the state succeeds,

@@ -11,7 +11,10 @@ import { nested } from './transactions.ts';
 const maxPieceBytes = 512 * 1024;
 const maxRequestBytes = 1024 * 1024;
 
-/** The lifetime of the lease, in seconds. It is longer than a write can take, including the look-up of its outcome. */
+/**
+ * The lifetime of the etcd lease of staged values, in seconds. It is longer than a write can take, including the look-up
+ * of its outcome.
+ */
 const ttlS = 120;
 
 /**

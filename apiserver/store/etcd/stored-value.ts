@@ -48,7 +48,7 @@ export interface LogRecord {
   readonly changes: readonly LoggedChange[];
 }
 
-/** The description of {@link StoredData} in the first line of a record. */
+/** The size of the bytes of one state, and the id of their parts, in the first line of a stored {@link LogRecord}. */
 interface Extent {
   readonly size: number;
   readonly parts?: string;
@@ -67,8 +67,8 @@ interface RecordLine {
 }
 
 /**
- * Returns the stored form of a record: a line of JSON that describes the changes; then, without gaps, the bytes of
- * those values that are not in parts.
+ * Returns the stored form of a record: a line of JSON that describes the changes; then, without gaps, the bytes of the
+ * objects, except of large objects, whose bytes are stored in parts under keys of their own.
  */
 export function formatRecord({ commit, changes }: LogRecord): Buffer {
   const data: Uint8Array[] = [];

@@ -2,8 +2,8 @@ import type { KeyRange } from './etcd-layout.ts';
 import type { Compare, RequestOp, ResponseOp } from './etcd-messages.ts';
 
 /**
- * The maximum number of operations in one list of nested transactions. A cluster allows 128 (`--max-txn-ops`) along
- * each path of nested transactions, so there may be three levels.
+ * The maximum number of operations in each of several nested transactions. A cluster allows 128 operations
+ * (`--max-txn-ops`) along each path of nested transactions, so there may be three levels.
  */
 const maxListed = 42;
 

@@ -34,7 +34,10 @@ const claimsChangedAtOnce = 1_000;
 
 const opCodes = { create: 0, update: 1, delete: 2 } as const;
 
-/** Writes batches, claims and numbers. Compacts the log, and starts a new history. */
+/**
+ * Commits batches of operations, stores the claims of kinds, and assigns numbers to names. Compacts the change log, and
+ * starts a new history.
+ */
 export class MysqlCommitter {
   readonly #writer: MysqlWriter;
   readonly #uuid: () => string;
@@ -91,8 +94,8 @@ export class MysqlCommitter {
       }
       for (const part of claimPartsOf(set, claimsChangedAtOnce)) {
         const taken = part.map((row) => ({ ...row, kind }));
-        // A claim with a new holder must be dropped first. All claims of this part are dropped, because to drop an
-        // absent row is not an error.
+        // A claim that gets a new holder must be dropped before it is inserted. The statement drops new claims, too: to
+        // drop a row that does not exist is not an error.
         await connection.query(...sql.changeClaims({ dropped: taken, taken }));
       }
       await connection.query(next);

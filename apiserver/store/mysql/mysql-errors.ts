@@ -34,7 +34,7 @@ const farewells: ReadonlySet<unknown> = new Set([1053, 1927, 3169, 4031]);
  * https://mariadb.com/kb/en/mariadb-error-codes
  */
 const codes: Readonly<Record<number, StoreErrorCode>> = {
-  // The disk is full; the table is full.
+  // 1021: the disk is full. 1114: the table is full.
   1021: 'full',
   1114: 'full',
   // The errors of the options --read-only and super_read_only, of a read-only transaction, of the read-only mode, of an

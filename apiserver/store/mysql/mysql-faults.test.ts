@@ -79,7 +79,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   }
 
-  it('ends its lost session, which still has locks and a pending COMMIT, before it looks up the outcome of the write', async () => {
+  it('ends the session that it lost, with its locks and its pending COMMIT, before it looks up whether the write succeeded', async () => {
     proxy.breakAt('COMMIT', 'orphan');
     const [outcome] = await committed(store, [create('a', '1')]);
     proxy.release();
@@ -88,7 +88,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await history()).to.deep.equal([key('before'), key('a'), key('b')]);
   });
 
-  it('writes exactly once when the server does not respond to COMMIT [slow]', async () => {
+  it('stores a write exactly once when the database server does not respond to COMMIT [slow]', async () => {
     proxy.breakAt('COMMIT', 'swallow');
     const [outcome] = await committed(store, [create('a', '1')]);
     expect(revisionOf(outcome)).to.equal(await store.currentRevision());
@@ -103,7 +103,7 @@ describeWithMysql('MySQL store, with faults', () => {
     await eventually(async () => ![before, null].includes(await holder()));
   });
 
-  it('also returns conflicts when it looks up the outcome of a lost batch', async () => {
+  it('reports which writes of a batch conflicted, even if the response to the COMMIT was lost', async () => {
     proxy.breakAt('COMMIT', 'cutAfterAnswer');
     const outcomes = await committed(store, [
       create('a', '1', [[1, 'v']]),
@@ -190,7 +190,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(rows).to.equal(1501);
   });
 
-  it('fails with io while the database is down, without a wait after the first failure, and continues when the database is up again', async () => {
+  it('rejects with the code `io` while the database is down, from the second call at once; works again once it is up', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'io' });
@@ -255,7 +255,7 @@ describeWithMysql('MySQL store, with faults', () => {
       });
     }
 
-    it('reports an unknown outcome when another store compacts the log before the write is looked up, and continues', async () => {
+    it('reports an unknown outcome when another store compacts the log before the lost write is looked up; later writes succeed', async () => {
       proxy.breakAt('COMMIT', 'cut', () => (proxy.isDown = true));
       const lost = rejectionOf(store.commit([create('a', '1')]));
       await eventually(() => proxy.isDown);

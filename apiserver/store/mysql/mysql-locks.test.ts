@@ -100,7 +100,7 @@ describeWithMysql('MySQL store, with other stores on the database', () => {
     expect(await rejectionOf(make().open())).to.include({ code: 'locked' });
   });
 
-  it('refuses a 65th store with a reason', async () => {
+  it('refuses to open a database in a 65th store, and names the limit of 64 in the error', async () => {
     const others = await MysqlConnection.open(database, systemClock);
     for (let place = 0; place < 63; place += 1) await others.query(`SELECT GET_LOCK(${lock(place)}, 0)`);
     await make().open();
@@ -112,7 +112,7 @@ describeWithMysql('MySQL store, with other stores on the database', () => {
     await make().open();
   });
 
-  it('is exclusive or shared according to the options of openStore', async () => {
+  it('excludes a second store when openStore has opened the first one with exclusive: true', async () => {
     const { host, port, user, password } = database;
     const url = `mysql://${user}:${encodeURIComponent(password)}@${host}:${port}/${database.database}`;
     const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };

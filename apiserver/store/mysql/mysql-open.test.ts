@@ -74,7 +74,7 @@ describeWithMysql('a MySQL store that is opened', () => {
     return { ...database, user, password };
   };
 
-  it('leaves no session behind when it is closed or refused', async () => {
+  it('has no session on the database server after it is closed, or after its open is refused', async () => {
     await store.open();
     expect(await failureToOpen(database, { exclusive: true })).to.include({ code: 'locked' });
     await eventually(async () => (await sessionsOf(database)) === 2);
@@ -90,7 +90,7 @@ describeWithMysql('a MySQL store that is opened', () => {
     expect(await scanned(store)).to.have.lengthOf(1);
   });
 
-  it('fails with readOnly on a read-only server, and writes nothing', async () => {
+  it('rejects a commit with readOnly while the server is read-only, and writes nothing', async () => {
     store = storeOn(await asPlainUser());
     await store.open();
     await withGlobal('read_only', 1, async () => {
@@ -109,7 +109,7 @@ describeWithMysql('a MySQL store that is opened', () => {
     expect(JSON.stringify([error, (error as Error).stack, (error as Error).cause])).not.to.include(password);
   });
 
-  it('names the refused user and the missing database, but never the password', async () => {
+  it('an error names the refused user or the missing database, but never the password', async () => {
     const denied = await failureToOpen({ ...database, user: 'nobody', password });
     expect(denied).to.include({ code: 'refused' });
     expect(String(denied)).to.include("'nobody'@").and.not.to.include(password);
@@ -181,7 +181,7 @@ describeWithMysql('a MySQL store that is opened', () => {
     expect(await scanned(store)).to.deep.equal([]);
   });
 
-  it('warns only when the server may lose acknowledged writes', async () => {
+  it('logs a warning only when the settings of MySQL allow the loss of acknowledged writes', async () => {
     const { logger, warnings } = warningsOf();
     store = storeOn(database, { logger });
     await store.open();

@@ -62,7 +62,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       ],
       ['the log does not contain the last revision', 'DELETE FROM log WHERE revision = 2'],
     ] as const) {
-      it(`refuse reads and writes from then on when ${what}`, async () => {
+      it(`a store that was open before refuses all reads and writes when ${what}`, async () => {
         const [a] = pair();
         await written(a, create('1', ''), create('2', ''));
         await inDatabase(...statements);
@@ -75,7 +75,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       });
     }
 
-    it('refuse reads and writes when the lost changes were only read, but not written, by the store', async () => {
+    it('refuse reads and writes when another store wrote the lost changes, and this store has only read them', async () => {
       const [a, b] = pair();
       await written(b, create('1', ''), create('2', ''));
       expect(await a.changes(0, 10)).to.have.lengthOf(2);
@@ -83,7 +83,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(a);
     });
 
-    it('refuse reads and writes when the lost changes were written before the store was opened', async () => {
+    it('a store refuses reads and writes when changes are lost that other stores wrote before the store was opened', async () => {
       const [a] = pair();
       await written(a, create('1', ''), create('2', ''));
       const late = storeOn(database);
@@ -93,7 +93,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(late);
     });
 
-    it('refuse reads and writes when another store has started a new history', async () => {
+    it('a store refuses reads and writes after another store has started a new history', async () => {
       const [a, b] = pair();
       const begun = await a.startHistory(1_000_000);
       await expectDiverged(b);
@@ -104,7 +104,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       expect(await a.changes(begun.revision, 10)).to.have.lengthOf(1);
     });
 
-    it('continue when the history is only compacted', async () => {
+    it('accept reads and writes when the history is only compacted', async () => {
       const [a, b] = pair();
       await written(a, create('1', ''), create('2', ''));
       await b.compact(2, 10);

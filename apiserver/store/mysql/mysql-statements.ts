@@ -205,7 +205,10 @@ export const addNumber = (name: string): string =>
 /** Lists the kinds with a loose index scan: one seek for each kind. */
 export const listKinds = 'SELECT kind, MIN(object_key) FROM kv GROUP BY kind';
 
-/** Returns a page of objects: the columns `object_key, revision, data`, and the bytes of the page so far. */
+/**
+ * Returns the statement that reads a page of objects. Each row has the columns `object_key, revision, data`, and the
+ * number of bytes of the page up to and including this row.
+ */
 export function scanKind(kind: number, after: string, { maxRows, maxBytes }: PageLimits): string {
   return `SELECT kv.object_key, kv.revision, kv.data, sized.running FROM (
       SELECT object_key, size, SUM(size) OVER (ORDER BY object_key ROWS UNBOUNDED PRECEDING) AS running FROM (
@@ -220,8 +223,9 @@ export const noteCounter: string = `${getCounter} INTO @counted`;
 
 /**
  * Returns a page of changes: the columns of a change, the id of its batch, and the bytes of the page so far. Leaves out
- * changes beyond `@counted`. MariaDB reads running commits without a lock, so a statement may see a commit, but not the
- * commit before it. However, it sees every commit that an earlier statement has seen, and all commits before that.
+ * changes after the revision in `@counted`, which {@link noteCounter} has set. MariaDB reads running commits without a
+ * lock, so a statement may see a commit, but not the commit before it. However, it sees every commit that an earlier
+ * statement has seen, and all commits before that.
  */
 export function listChanges(after: number, { maxRows, maxBytes }: PageLimits): string {
   return `SELECT log.revision, op, kind, object_key, data, previous, previous_revision, HEX(batch), sized.running FROM (

@@ -42,16 +42,14 @@ const heartbeatMs = 2_500;
 const maxAttempts = 4;
 
 /**
- * The maximum time for which a transaction waits for the counter, over several lock waits. It is longer than the time
- * for which a session may be silent.
+ * The maximum time for which a transaction waits for the lock of the `counter` row, in several attempts. It is longer
+ * than {@link idleTimeoutS}, after which the server ends a silent session that holds this lock.
  */
 const lockPatienceMs = 12_000;
 
-/**
- * The time for which the store tries to look up the outcome of a commit before the outcome counts as unknown, and the
- * pause between two attempts.
- */
+/** The time for which the store tries to look up the outcome of a commit. After that, the outcome counts as unknown. */
 const outcomePatienceMs = 30_000;
+/** The pause between two attempts to look up an outcome. */
 const outcomePauseMs = 250;
 
 /** The last part of a transaction that writes a batch. */
@@ -239,7 +237,7 @@ export class MysqlWriter {
   }
 
   async #beat(): Promise<void> {
-    // The link has logged the failure, and the next write fails with it as well.
+    // An error is ignored here: if the link cannot reconnect, `onDown` logs the error, and the next write fails.
     await this.exclusively((connection) => connection.query('DO 0')).catch(() => undefined);
   }
 }

@@ -15,7 +15,7 @@ describe('rows packed into statements', () => {
     ]);
   });
 
-  it('have a statement of their own when they exceed the limit of bytes', () => {
+  it('get a separate statement for each row that alone exceeds the limit of bytes', () => {
     expect(packRows([1, 99, 1], { maxRows: 9, maxBytes: 9, sizeOf })).to.deep.equal([[1], [99], [1]]);
   });
 

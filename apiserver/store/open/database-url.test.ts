@@ -37,7 +37,7 @@ describe('database URLs', () => {
     }
   });
 
-  it('reads the owner (a file descriptor or socket) of a SQLite URL, and refuses to open such a URL exclusively', async () => {
+  it('may name an owner (a file descriptor or socket) for SQLite; openStore refuses to open these URLs exclusively', async () => {
     for (const owner of ['fd:4', '/run/homeostat/socket?x'])
       expect(parseDatabaseUrl(`sqlite:./a.db?owner=${owner}`)).to.deep.equal({
         engine: 'sqlite',

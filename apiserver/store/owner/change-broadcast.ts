@@ -44,7 +44,7 @@ export class ChangeBroadcast {
     this.#revision = revision;
     // With a single process, no change is sent, because the process knows its own changes.
     if (this.#receivers.size < 2) return this.#sent;
-    // The changes are read immediately, so that the read does not wait for the next commit.
+    // The changes are requested from the database now, so that the request does not wait until the next commit is done.
     const pages = this.#pagesOf(commit, after);
     const before = this.#sent;
     this.#sent = pages.then(

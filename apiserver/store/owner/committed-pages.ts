@@ -16,7 +16,10 @@ export function pageOfCreations({ operations, outcomes }: WrittenCommit): Packed
   return { ...packPage(rows, true), notes: packNotes(rows) };
 }
 
-/** Adds the notes of the operations of a commit to the changes that were read. */
+/**
+ * Adds notes to the changes of a commit that were read from the database, which stores no notes. A note is the part of
+ * an operation that tells other processes more about the change.
+ */
 export function withNotes(
   pages: readonly PackedPage[],
   { operations, outcomes }: WrittenCommit,

@@ -32,7 +32,7 @@ export class OwnerConnection {
   readonly #handlers: Handlers;
   readonly #scans = new Map<number, AsyncIterator<readonly Row[]>>();
   #lastScan = 0;
-  /** The paths of the backups that the process may not have deleted yet. */
+  /** The paths of the backups made for the process. It should delete them itself; `close` deletes those that remain. */
   readonly #backups = new Set<string>();
   #isClosed = false;
 

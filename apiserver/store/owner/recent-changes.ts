@@ -34,7 +34,7 @@ export class RecentChanges {
     const found: Change[] = [];
     let reached = revision;
     for (const { after, upTo, pages } of this.#parts) {
-      // There is a gap if the changes between two parts were not sent.
+      // Part of the history is missing: the owner has not sent the changes between the previous part and this one.
       if (after > reached) return undefined;
       reached = upTo;
       for (const change of pages.flatMap(unpackChanges)) {

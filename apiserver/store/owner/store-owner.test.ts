@@ -77,7 +77,7 @@ describe('the owner of a database', () => {
     return new Promise((resolve) => store.subscribe((upTo) => upTo >= revision && resolve()));
   }
 
-  it('sends creations without a read of the database, and reads other changes only once for all stores', async () => {
+  it('sends creations to the stores without a read of the database, and reads a commit with an update once for all stores', async () => {
     const [a, b, c] = three();
     const all = received(b, 5);
     await written(a, create('1', 'x'), create('2', 'y'));
@@ -97,7 +97,7 @@ describe('the owner of a database', () => {
     expect(watched.reads).to.equal(2);
   });
 
-  it('passes the notes of changes to the other stores, and does not write them to the database', async () => {
+  it('gives the other stores the note that a writer attaches to a change, and does not write the note to the database', async () => {
     const [a, b] = three();
     const all = received(b, 5);
     const note = (value: string): { readonly note: Uint8Array } => ({ note: bytes(value) });
@@ -115,7 +115,7 @@ describe('the owner of a database', () => {
     await late.close();
   });
 
-  it('returns the changes of the same store and of other stores, in the order of revisions', async () => {
+  it('returns to a store its own changes and those of other stores, in the order of revisions', async () => {
     const [a, b] = three();
     for (const [at, store] of [a, b, a, b].entries()) await written(store, create(`${at}`, ''));
     for (const after of [0, 1, 2, 3]) {
@@ -133,7 +133,7 @@ describe('the owner of a database', () => {
     }
   });
 
-  it('opens a later store with the revision up to which history is compacted', async () => {
+  it('tells a store that opens after a compaction up to which revision the history is compacted', async () => {
     const [a] = three();
     await written(a, create('1', ''), create('2', ''), create('3', ''));
     await a.compact(2, 10);
@@ -156,7 +156,7 @@ describe('the owner of a database', () => {
     expect(await scanned(b)).to.have.lengthOf(2);
   });
 
-  it('makes all pending and later calls fail with crashed when it ends', async () => {
+  it('when the owner ends, all pending and later calls fail with the code `crashed`', async () => {
     const [a, b] = three();
     const waiting = [a.commit([create('1', '')]), b.currentRevision()].map(rejectionOf);
     await owner.close();
@@ -214,7 +214,7 @@ describe('the backup of a store whose database has an owner', () => {
   const folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-backup-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('is a copy of the database file; the copy is deleted when the store has disconnected', async () => {
+  it('is a copy of the database file, which the owner deletes when the store has disconnected', async () => {
     const owner = await TestOwner.start(createSqliteStore({ path: join(folder, 'x.db') }));
     const store = await owner.open();
     await written(store, create('1', ''));
@@ -225,7 +225,7 @@ describe('the backup of a store whose database has an owner', () => {
     await owner.close();
   });
 
-  it('cannot be made of a database in memory, because its store has no method backUp', async () => {
+  it('does not exist for a database in memory: the store has no method backUp', async () => {
     const owner = await TestOwner.start();
     const store = await owner.open();
     expect(store.backUp).to.equal(undefined);

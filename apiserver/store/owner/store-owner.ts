@@ -79,8 +79,8 @@ export class StoreOwner {
   }
 
   /**
-   * Returns the current state for a process that opens its store. The history may have been compacted since the
-   * database was opened.
+   * Returns the result of `open` for a process that opens the database through this owner. It has the current
+   * revisions, because since the owner opened the database, it may have been written and its history compacted.
    */
   async #present(): Promise<OpenedStore> {
     if (this.#opened === undefined) throw new StoreError('closed', 'the store is not open');

@@ -19,8 +19,8 @@ interface CommitParts {
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
 /**
- * The part for generations. $9 has for each operation the position of its generation, counted from 1, in the lists $10
- * (kinds) and $11 (generations).
+ * The part of the statement that checks generations. $10 (kinds) and $11 (generations) list the different generations of
+ * a batch. $9 has for each operation the position of its generation in these lists, counted from 1.
  */
 const generations = {
   values: ', $9::integer[]',
@@ -152,7 +152,10 @@ function commitText({ generations: g, claims: c, required: r }: CommitParts): st
 /** The statement for a batch without generations, claims and required claims, with parameters $1 to $8. */
 export const commit: Statement = { name: 'commit', text: commitText({}) };
 
-/** The statement for a batch with generations, but without claims and required claims, with parameters $1 to $11. */
+/**
+ * The statement for a batch with generations of unique indexes, but without claims and required claims. It has the
+ * parameters $1 to $11.
+ */
 export const commitOfGenerations: Statement = { name: 'commit_generations', text: commitText({ generations }) };
 
 /**

@@ -28,15 +28,19 @@ export interface OperationColumns {
  * of its generation, counted from 1.
  */
 interface GenerationColumns {
-  /** The number of each operation's generation; undefined when the generation is not checked. */
+  /**
+   * For each operation, the position in `kinds` and `values`, counted from 1, of the generation of unique indexes that
+   * the operation requires; undefined when it requires none.
+   */
   readonly requirements: readonly (number | undefined)[];
   readonly kinds: readonly number[];
   readonly values: readonly number[];
 }
 
 /**
- * The required claims of a batch as columns: the claims of each different set, and for each operation the number of its
- * set, counted from 1. `sets` has for each claim the number of its set.
+ * The claims that the operations of a batch require, as columns. Operations that require the same claims share one set
+ * of claims; the sets are numbered from 1. `sets`, `kinds`, `indexes` and `values` have one item for each claim of each
+ * set; the item of `sets` is the number of the set.
  */
 interface RequiredColumns {
   /** For each operation, the number of the set of claims that it requires; undefined when it requires none. */
@@ -60,7 +64,7 @@ interface ClaimColumns {
 
 interface ClaimColumn {
   readonly positions: number[];
-  /** For each claim, the kind of its operation. */
+  /** For each claim, the number of the kind to whose object its operation belongs. */
   readonly kinds: number[];
   /** For each claim, the key of its operation. */
   readonly keys: string[];
@@ -182,8 +186,8 @@ export interface OutcomeRow {
   /** The revision of the operation, or one of {@link conflictCodes}. */
   readonly code: number;
   /**
-   * For a claim that another object holds: the key of that object, and the position of the claim among the claims to
-   * add, counted from 1.
+   * When another object holds a claim that the operation adds: `holder` is the key of that object, and `claim` is the
+   * position of the claim among all claims to add, counted from 1.
    */
   readonly holder?: string | null;
   readonly claim?: number | null;

@@ -18,8 +18,8 @@ export type BatchResult =
   | { readonly kind: 'lost'; readonly error: unknown };
 
 /**
- * Sends a batch as one transaction, in one round trip. One statement locks the counter's row; the next one decides and
- * writes. So the second statement sees everything that was committed before the lock (READ COMMITTED).
+ * Sends a batch as one transaction, in one round trip. One statement locks the row of the revision counter; the next
+ * one decides and writes. So the second statement sees everything that was committed before the lock (READ COMMITTED).
  */
 export async function sendBatch(
   connection: PostgresConnection,
@@ -40,8 +40,8 @@ export async function sendBatch(
   const error = errors.find((each) => isServerError(each) && !isAfterFailure(each)) ?? errors.at(0);
   const end = await endOf(connection, answers.commit);
   if (end === 'undone') return { kind: 'refused', error };
-  // A warning means that the standby possibly lacks the commit, so the commit counts as lost. The look-up waits for the
-  // standby again.
+  // A warning means that the standby possibly lacks the commit, so the commit counts as lost. The caller then looks up
+  // the outcome of the commit in the database, and this query waits for the standby again.
   if (end === 'lost' || connection.warnings > warnings)
     return { kind: 'lost', error: error ?? new Error('no standby has confirmed the commit') };
   const [counter] = await answers.lock;

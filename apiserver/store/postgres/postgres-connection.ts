@@ -165,7 +165,7 @@ export class PostgresConnection {
     return rows;
   }
 
-  /** Calls `send`, and sends all messages of this call together. */
+  /** Calls `send`. All messages that `send` writes to the socket are sent together when it returns. */
   together<Result>(send: () => Result): Result {
     this.#socket.cork();
     try {

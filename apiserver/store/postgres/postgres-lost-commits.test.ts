@@ -79,7 +79,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     });
   }
 
-  it('returns the correct revision before the batch when a look-up has found the whole batch', async () => {
+  it('finds the whole batch in the history, and returns the revision that the database had before the batch', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);
     for (const other of stores) await written(other, create('x', ''), create('y', ''));

@@ -49,8 +49,8 @@ export function createPostgresStore(parts: PostgresStoreParts): Store {
 
 /**
  * A store with two sessions, one that writes and one that reads, and a third one while there are subscribers. A lost
- * session is opened again. Any number of stores can write to the same tables; the counter's row puts their writes in
- * order. Methods reject with StoreError, and `changes` also with CompactedError.
+ * session is opened again. Any number of stores can write to the same tables: a lock on the row of the revision counter
+ * puts their writes in order. Methods reject with StoreError, and `changes` also with CompactedError.
  */
 class PostgresStore extends ServerStore implements Store {
   readonly #writer: PostgresWriter;

@@ -66,7 +66,7 @@ describe('the plan of a batch', () => {
     expect([dropped, taken]).to.deep.equal([[], []]);
   });
 
-  it('reads each key with its kind, and each claim only once', () => {
+  it('reads each key under its kind, and reads a claim once although two operations add it', () => {
     const batch = [
       create('a', '', [claim]),
       update('b', 1, { add: [claim], remove: [] }),

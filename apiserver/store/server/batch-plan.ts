@@ -25,7 +25,7 @@ export interface ClaimRow {
 export interface BatchNeeds {
   readonly keys: ReadonlyMap<number, readonly string[]>;
   readonly claims: readonly ClaimRow[];
-  /** The kinds of those operations whose field `generation` is set. */
+  /** The numbers of the kinds whose generation must be read, because an operation has the field `generation`. */
   readonly generations: readonly number[];
 }
 
@@ -34,14 +34,14 @@ export interface PlannedWrite {
   readonly revision: number;
 }
 
-/** The rows to write, and the outcomes of the operations after the rows are written. */
+/** The rows that a batch must write, and the outcome that each operation of the batch has once they are written. */
 export interface BatchPlan {
   readonly outcomes: readonly Outcome[];
   readonly writes: readonly PlannedWrite[];
   /** The claims that lose their present holder. Those that get another holder are also in `taken`. */
   readonly dropped: readonly ClaimRow[];
   readonly taken: readonly (ClaimRow & { readonly key: string })[];
-  /** The last assigned revision after the batch. */
+  /** The revision of the last write of the batch; if the batch writes nothing, the last revision before the batch. */
   readonly revision: number;
 }
 

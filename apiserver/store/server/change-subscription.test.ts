@@ -77,7 +77,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([9, 3, 4]);
   });
 
-  it('starts its source of notices for the first listener, polls when the source requests it, and closes only after the source', async () => {
+  it('starts its source of notices with the first listener, polls when the source calls look(), and closes after the source', async () => {
     const events: string[] = [];
     let end = (): void => undefined;
     let source: Pick<ChangeSubscription, 'notice' | 'look'> | undefined;

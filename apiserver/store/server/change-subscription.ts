@@ -5,7 +5,7 @@ const growth = 1.25;
 
 /** The intervals at which the database is polled. */
 export interface LookIntervals {
-  /** The interval at the start, and after a new revision. */
+  /** The delay before the next poll, at the start and after a new revision. */
   readonly minMs: number;
   readonly maxMs: number;
   /** The interval after a failed poll. Meanwhile the reader reconnects. */
@@ -29,8 +29,8 @@ export interface ChangeSubscriptionParts {
 }
 
 /**
- * Calls listeners with new revisions. They come from polling and, if there is one, from a source; both run only while
- * there is a listener.
+ * Calls listeners with new revisions of the database. It learns of them by polls and, if the engine has one, from a
+ * {@link ChangeSource}. The polls and the source run only while there is a listener.
  */
 export class ChangeSubscription {
   readonly #parts: ChangeSubscriptionParts;

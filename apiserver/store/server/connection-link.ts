@@ -80,8 +80,8 @@ export class ConnectionLink<Connection extends LinkedConnection> {
   }
 
   /**
-   * Opens the first connection. An attempt that fails after 5 s or more is the last one. A running attempt is never
-   * aborted, even if it takes longer, for example because of a migration.
+   * Opens the first connection. Attempts are repeated until one succeeds, or until one fails later than 5 s after this
+   * call. A running attempt is never aborted, even if it takes longer, for example because of a migration.
    */
   async open(): Promise<Connection> {
     const { clock } = this.#parts;

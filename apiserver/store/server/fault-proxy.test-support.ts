@@ -26,7 +26,10 @@ export type FindAnswer = (received: Buffer) => boolean;
 interface Target {
   readonly host: string;
   readonly port: number;
-  /** Makes a {@link FindAnswer} for a new connection. By default, any bytes of the server complete a response. */
+  /**
+   * Makes, for each new connection, the function that decides when a response of the server is complete. By default,
+   * any bytes that the server sends complete a response.
+   */
   readonly findAnswer?: () => FindAnswer;
 }
 
@@ -77,7 +80,7 @@ export class FaultProxy {
     }
   }
 
-  /** Sends the delayed bytes of `orphan` faults to the server. */
+  /** Sends to the server the bytes that `orphan` faults have held back. */
   release(): void {
     for (const { server, sent } of this.#orphans.splice(0)) server.end(sent);
   }

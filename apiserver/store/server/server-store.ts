@@ -62,7 +62,7 @@ export abstract class ServerStore {
     return this.#closing;
   }
 
-  /** Throws StoreError `closed` unless the store is open. */
+  /** Returns the subscription of the open store. @throws StoreError `closed` unless the store is open */
   protected opened(): ChangeSubscription {
     if (!this.#subscription || this.#closing) throw new StoreError('closed', 'the store is not open');
     return this.#subscription;

@@ -83,7 +83,7 @@ async function copyDatabase(database: SqlDatabase, path: string, parts: CopyPart
   database.prepare('VACUUM INTO ?').run(path);
 }
 
-/** Returns node:sqlite; before Node 22.16, it has no function for backups. */
+/** Returns the module node:sqlite; undefined when Node lacks it. The module has `backup` from Node 22.16 on. */
 function nodeSqlite(): NodeSqlite | undefined {
   return process.getBuiltinModule('node:sqlite');
 }

@@ -25,8 +25,8 @@ interface PackedOperation {
 }
 
 /**
- * The minimum number of changes for a new copy of the present objects. A start reads fewer changes in a few
- * milliseconds, so it needs no copy.
+ * The minimum number of changes since the last copy of the present objects, before a new copy is written. A start reads
+ * fewer changes in a few milliseconds, so it needs no newer copy.
  */
 const fewestChanges = 10_000;
 
@@ -158,7 +158,7 @@ export class SqliteCommitter {
     this.#revision = revision;
   }
 
-  /** The revision of the copy of {@link PresentObjects} in the database. */
+  /** The revision at which {@link PresentObjects} were last copied from memory to the database. */
   get copied(): number {
     return this.#objects.copied;
   }

@@ -28,7 +28,10 @@ export class SqliteKept {
     this.#set.run(kind, last, data);
   }
 
-  /** Deletes the first parts of a kind, at most {@link droppedTogether}. Returns false when there was none. */
+  /**
+   * Deletes the first rows of a kind, at most {@link droppedTogether}, from the table `kept`. Returns false when the
+   * kind had no row.
+   */
   dropSome(kind: number): boolean {
     return Number(this.#drop.run(kind, kind, droppedTogether).changes) > 0;
   }

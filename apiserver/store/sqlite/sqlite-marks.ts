@@ -16,7 +16,7 @@ export class SqliteMarks {
     this.#set = database.prepare(sql.setMeta);
   }
 
-  /** Returns the mark of a kind; undefined when there is none, or when it is from another epoch. */
+  /** Returns the nonce and revision of a kind's snapshot; undefined when there are none, or when their epoch is over. */
   read(kind: number): SnapshotMark | undefined {
     const [nonce = '', revision, epoch] = this.#get.get(nameOf(kind))?.value.split(' ') ?? [];
     return epoch === this.#epoch ? { nonce, revision: Number(revision) } : undefined;

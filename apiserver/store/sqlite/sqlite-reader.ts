@@ -69,7 +69,7 @@ export class SqliteReader {
 
   /**
    * Returns the states with these revisions, in the order of the revisions; fewer of them when they have many bytes.
-   * Throws CompactedError when the scan has taken too long, so that the states are compacted.
+   * Throws CompactedError when compaction has removed a state, because the scan took longer than {@link hold} protects.
    */
   rows(revisions: Float64Array): PackedPage {
     return page(this.#rowsAt(revisions), revisions.length);

@@ -162,7 +162,10 @@ interface NumberRow {
   readonly id: number;
 }
 
-/** The numbers of the names of kinds and indexes, in the database. */
+/**
+ * Gives each name of a kind or of an index a number, and stores it in the table `number`. The other tables have this
+ * number instead of the name.
+ */
 class SqliteNumbers {
   readonly #find: SqlStatement<NumberRow>;
   readonly #add: SqlStatement;

@@ -53,7 +53,10 @@ export const compactBound = `SELECT count(*) AS changes, max(revision) AS last
   FROM (SELECT revision FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?)`;
 export const dropReplaced = `DELETE FROM history WHERE revision IN
   (SELECT previous FROM history WHERE revision > ? AND revision <= ? AND previous IS NOT NULL)`;
-/** Records in `gone` those states of the copy in `present` that {@link dropReplaced} drops. */
+/**
+ * Before {@link dropReplaced} deletes states from `history`: adds to the table `gone` the revisions of those states
+ * that the table `present` still lists.
+ */
 export const addGone = `INSERT OR IGNORE INTO gone SELECT previous FROM history
   WHERE revision > ? AND revision <= ? AND previous <= ?`;
 export const dropDeletes = 'DELETE FROM history WHERE revision > ? AND revision <= ? AND op = 2';
@@ -64,6 +67,6 @@ export const listNames = 'SELECT name FROM number WHERE substr(name, 1, length(?
 
 export const findKept = 'SELECT last, data FROM kept WHERE kind = ? AND last >= ? ORDER BY last LIMIT 1';
 export const setKept = 'INSERT OR REPLACE INTO kept (kind, last, data) VALUES (?, ?, ?)';
-/** Deletes the first parts of a kind, at most a given number. */
+/** Deletes the first rows of a kind from the table `kept`, at most a given number of rows. */
 export const dropKept = `DELETE FROM kept WHERE kind = ? AND last IN
   (SELECT last FROM kept WHERE kind = ? ORDER BY last LIMIT ?)`;

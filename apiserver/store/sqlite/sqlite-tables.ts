@@ -56,8 +56,9 @@ export const migrations: readonly string[] = [
    CREATE TABLE counter (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
    INSERT INTO counter (id, revision) VALUES (1, 0);
    INSERT INTO meta (name, value) VALUES ('compactRevision', 0), ('epoch', ${randomUuid});`,
-  // The migration writes objects in the order of their revisions, so that rows are appended; it sorts only revisions.
-  // Then it writes the changes whose objects have another state now, and the states before the first change.
+  // The migration first writes the present objects in the order of their revisions, so that rows are appended. For this
+  // order, it sorts only ids and revisions. Then it writes the other changes of the table `log`. Last, it writes the
+  // states that the objects had before their first change in `log`.
   `CREATE TABLE history (
      revision INTEGER PRIMARY KEY,
      op INTEGER NOT NULL,

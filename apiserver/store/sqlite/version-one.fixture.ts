@@ -38,7 +38,7 @@ s5ejyt5YMFTaflYIYuqpWcHqT5or725JziM4LWH4xYDMuppSWKAzMAAMAWdhTmZ4+ww7A3dYKQnQ+nRV
 C7278B7OwR5gBQAQA=
 `;
 
-/** Returns the bytes of the file. */
+/** Returns the bytes of a SQLite file that a program of schema version 1 has written. */
 export function versionOneFile(): Uint8Array {
   return gunzipSync(Buffer.from(compressed, 'base64'));
 }

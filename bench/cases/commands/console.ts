@@ -161,8 +161,9 @@ const megabytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(0);
 interface Hour {
   readonly changes: number;
   readonly seconds: number;
-  /** The size of the heap at the end, and its growth since a tenth of the changes were made. */
+  /** The size of the heap after all changes. */
   readonly bytes: number;
+  /** The growth of the heap, in bytes, since a tenth of the changes were made. */
   readonly growth: number;
 }
 

@@ -21,7 +21,10 @@ const idleMs = 10_000;
 const mostStarts = 3;
 const paths = ['/version', '/api', '/apis', '/openapi/v3', '/api/v1/namespaces', '/readyz'];
 
-/** Measures the time from the start of `homeostat serve` until all plugins have started, and its memory without any. */
+/**
+ * Measures the time from the start of `homeostat serve` until all plugins have started, and the memory of a server
+ * without plugins.
+ */
 export async function pluginStart({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const folders = await Promise.all(Array.from({ length: plugins }, (_, number) => createPlugin(folder, number)));
@@ -66,7 +69,7 @@ async function memoryRow(auth: 'open' | 'required', rounds: number, folder: stri
   return {
     name: `serve, ${auth}, resident memory`,
     target,
-    note: `without plugins, ${(idleMs / 1000).toString()} s after a few requests`,
+    note: `resident memory of a server without plugins, ${(idleMs / 1000).toString()} s after its last request`,
   };
 }
 

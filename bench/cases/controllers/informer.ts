@@ -48,7 +48,7 @@ export async function informer({ settings, folder }: CaseContext): Promise<reado
     {
       name: 'informer, memory of an object',
       target: { text: `<= ${mostFactor.toString()} x its JSON: ${factor.toFixed(2)} x`, isMet: factor <= mostFactor },
-      note: `its JSON has ${(median(bytesEach) / 1024).toFixed(2)} KB; growth of heapUsed + external, after gc`,
+      note: `growth of heapUsed + external, after gc; the JSON of an object has ${(median(bytesEach) / 1024).toFixed(2)} KB`,
     },
   ];
 }

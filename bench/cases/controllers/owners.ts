@@ -47,7 +47,7 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
   const again = await child.call<Reconciled>('reconcileAll', manyParents);
   const least = await leastCost(folder);
   const growth = again.heldBytes / objectsAlone;
-  const name = `start with ${manyParents.toLocaleString('en-US')} owners of ${childrenOfMany.toString()}`;
+  const name = `start with ${manyParents.toLocaleString('en-US')} owners of ${childrenOfMany.toString()} dependents`;
   const row = (what: string, { ms, cpuMs }: Reconciled): Row => ({
     name: `${name}, ${what}`,
     target: {

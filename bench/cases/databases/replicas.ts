@@ -33,7 +33,10 @@ interface Rounds {
   readonly seconds: number;
 }
 
-/** Returns the rows of one database engine. */
+/**
+ * Measures, on one database engine, when watchers at another replica and at the same replica receive a write. Returns
+ * the rows of the table of results.
+ */
 export async function deliveriesOn(
   engine: Engine,
   database: string,
@@ -66,15 +69,15 @@ export async function deliveriesOn(
     engine === 'etcd'
       ? p99AtMost(15, found.answered)
       : allOf(p50AtMost(2, found.answered), p99AtMost(10, found.answered));
-  const name = `replicas on ${engine}, ${writesPerSecond}/s, from the`;
+  const name = `replicas on ${engine}, ${writesPerSecond} writes/s: time to a watcher`;
   return [
     {
-      name: `${name} response`,
+      name: `${name}, from the response`,
       ours: found.answered,
       limit: found.answeredHere,
       ...(engine !== 'mysql' && { target }),
     },
-    { name: `${name} sending`, ours: found.sent, limit: found.sentHere },
+    { name: `${name}, from the sending`, ours: found.sent, limit: found.sentHere },
   ];
 }
 

@@ -1,5 +1,5 @@
-// Measures the cost of rules in CEL: of one rule, of the writes of a kind with ten rules, and the longest turn of the
-// event loop with a hostile rule.
+// Measures rules in CEL: the time of one rule, the processor time of a create of a kind with ten rules, and the longest
+// turn of the event loop with a hostile rule.
 import { join } from 'node:path';
 import { HostileProcess } from '@homeostat/test';
 import { besideOther } from '../../load/beside.ts';

@@ -2,8 +2,9 @@ import { applyDefinition, HostileProcess, listOfKind } from '@homeostat/test';
 import type { CaseContext } from '../../measure/case.ts';
 import type { Row } from '../../measure/result-table.ts';
 
-/** The number of definitions that are created at the same time, and their number in a quick run. */
+/** The number of definitions that a usual run creates at the same time. */
 const usual = 300;
+/** The number of definitions that a quick run creates at the same time. */
 const quick = 20;
 
 /** The number of fields of each definition. */

@@ -78,7 +78,10 @@ export async function besideFlood({ settings, folder }: CaseContext): Promise<re
 /** The figures of each round. */
 interface Found {
   readonly alone: Figures[];
-  /** The user alone, with as many requests in flight as the server runs at the same time during the flood. */
+  /**
+   * The figures of the user without a flood, but with as many requests in flight as the server runs at the same time
+   * during the flood.
+   */
   readonly least: Figures[];
   readonly flooded: Figures[];
   readonly floodRates: number[];
@@ -95,18 +98,18 @@ function rowOf({ alone, flooded, floodRates, renewalsMs }: Found): Row {
   const note =
     `p99 is ${factor.toFixed(1)} times, and p50 ${half.toFixed(1)} times, that of the user alone; the other user creates ` +
     `${Math.round(median(floodRates)).toString()}/s; the slowest renewal of a lease took ${slowestMs.toFixed(0)} ms`;
-  const text = `p99 <= 3 x alone, leases in ${mostRenewalMs.toString()} ms`;
+  const text = `p99 <= 3 x alone, each lease renewed in ${mostRenewalMs.toString()} ms`;
   const target = { text, isMet: factor <= 3 && slowestMs <= mostRenewalMs };
   return { name: 'creates beside a flood of 2,000', ours, limit, target, note };
 }
 
 /**
- * Returns the row for the least possible cost of a flood: the same user alone, with as many requests in flight as the
- * server runs at the same time during the flood.
+ * Returns the row that shows how much a flood must slow a user at least. It has the figures of the user without a
+ * flood, but with as many requests in flight as the server runs at the same time during the flood.
  */
 function leastRow({ alone, least }: Found): Row {
   const [ours, limit] = [medianFigures(least), medianFigures(alone)];
-  const note = `p99 is ${tailFactor(ours, limit).toFixed(1)} times that of the user with 4 in flight`;
+  const note = `p99 is ${tailFactor(ours, limit).toFixed(1)} times the p99 of the same user with 4 requests in flight`;
   return { name: `creates with ${inProgress.toString()} in flight, alone`, ours, limit, note };
 }
 
@@ -161,7 +164,7 @@ function renewal(leaseTransitions: number): string {
   return formatRequest('PATCH', path, { body, token: userToken });
 }
 
-/** Waits for as long as the flood needs to open its connections. */
+/** Waits two seconds, in which the flood opens its connections. */
 function untilBegun(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 2000));
 }

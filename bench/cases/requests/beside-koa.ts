@@ -79,7 +79,7 @@ function contestantsOf(auth: 'open' | 'required' | 'the least', { child, url, to
   const get = (): string => formatRequest('GET', `${personsPath}/${next()}`, sent());
   const made = { create: creations('new', token), update, get };
   return (['create', 'update', 'get'] as const).map((verb) => ({
-    name: `${verb}, ${auth}, in units of koa`,
+    name: `${verb}, ${auth}, as a multiple of koa`,
     child,
     url,
     request: made[verb],

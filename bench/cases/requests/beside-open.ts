@@ -8,7 +8,7 @@ import { personsPath } from '../../load/person.ts';
 import { protectedServer, creations, startedServer, userToken } from '../../load/person-server.ts';
 import type { Row } from '../../measure/result-table.ts';
 
-/** A bit more than the 10 s for which the server still counts as shared after the last request of another user. */
+/** A bit more than the 10 s after the last request of another user, in which each user has only a few seats. */
 const untilAloneMs = 11_000;
 
 /** Compares creates and gets of a user with a token and a role with those at a server with `--auth open`. */
@@ -21,8 +21,8 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
     using connection = await HttpConnection.connect(server);
     await connection.send(creations('read', token)());
   }
-  // The administrator has just written roles. For some time after that, the server counts as shared, and commits only a
-  // few writes of the user at a time.
+  // The administrator has just written roles. For 10 s after these requests, another user has only a few seats, and so
+  // only a few writes at a time. The benchmark waits until this user has all seats.
   await new Promise((resolve) => setTimeout(resolve, untilAloneMs));
   const asking = (request: () => string): Served => ({ child: required, url, request });
   const asked = (request: () => string): Served => ({ child: open, url: openUrl, request });
@@ -30,18 +30,18 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
   const token = userToken;
   const rows = [
     {
-      name: 'http-create, auth required beside open',
+      name: 'http-create: a server with --auth required beside one with --auth open',
       ours: asking(creations('r', token)),
       limit: asked(creations('r')),
     },
-    { name: 'http-get, auth required beside open', ours: asking(get({ token })), limit: asked(get()) },
+    { name: 'http-get: a server with --auth required beside one with --auth open', ours: asking(get({ token })), limit: asked(get()) },
     // The least possible cost of a token: the open server receives the token, but does not read it.
     {
-      name: 'http-create, an unread token beside no token',
+      name: 'http-create, a token that the server does not read beside no token',
       ours: asked(creations('s', token)),
       limit: asked(creations('t')),
     },
-    { name: 'http-get, an unread token beside no token', ours: asked(get({ token })), limit: asked(get()) },
+    { name: 'http-get, a token that the server does not read beside no token', ours: asked(get({ token })), limit: asked(get()) },
   ];
   const found: Row[] = [];
   for (const { name, ours, limit } of rows) {

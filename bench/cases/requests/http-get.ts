@@ -7,7 +7,7 @@ import { ratioAtLeast } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** Compares a GET of one object with koa that sends the same bytes. */
+/** Compares a GET of one object from our server with a GET of the same bytes from a server that is only koa. */
 export async function httpGet({ settings }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using koa = new Child('koa-echo');

@@ -9,8 +9,8 @@ import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
 /**
- * The maximum number of objects that match. It is the same in both kinds; in the small kind, at most half of the
- * objects match.
+ * The maximum number of objects that match the field selector. The number of matching objects is the same in the small
+ * and in the large kind. In the small kind, at most half of the objects match.
  */
 const mostMatching = 500;
 

@@ -25,7 +25,7 @@ const audited = 'http-create, audited at Metadata';
 const leastAudited = 'http-create, one log line of the same length for each create';
 
 /**
- * Compares creates with an audit log with creates without one, and with creates that write the cheapest possible log.
+ * Compares creates with an audit log, and creates that write the cheapest possible log, with creates without a log.
  */
 async function auditedCreates({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   if (!audited.includes(only) && !leastAudited.includes(only)) return [];

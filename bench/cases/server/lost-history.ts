@@ -96,8 +96,8 @@ async function revisionOf(server: HostileProcess, path: string): Promise<number>
 }
 
 /**
- * Checks that the server could not apply the changes one by one. A server that has applied them one by one can still
- * show the state before the last changes.
+ * Checks that the server has read all objects again: it responds with 410 to a list at a revision shortly before the
+ * last change. A server that has applied the changes one by one still knows the state at that revision.
  */
 async function expectLost(server: HostileProcess, revision: number): Promise<void> {
   const before = (revision - recentRevisions).toString();

@@ -31,15 +31,15 @@ const warmUpSeconds = 1;
  */
 const updatedInSeconds = 4_000;
 
-/** The number of objects that SQLite alone updates in turn. */
+/** The number of objects in the database that bare SQLite updates, for comparison with the server. */
 const roundSize = 1_000;
 
 const connections = 64;
 const pageConnections = 8;
 
 /**
- * A round of pages has this many turns, in which the two kinds alternate: a machine whose speed changes within seconds
- * then has the same speed for both.
+ * A round of pages has this many turns, in which the large and the small kind alternate: a machine whose speed changes
+ * within seconds then has the same speed for both kinds.
  */
 const turnsOfRound = 8;
 
@@ -303,7 +303,10 @@ async function leastOverHttp(load: Pick<PacedLoad, 'connections' | 'request'>, p
   return await loadPaced({ ...load, ...pace, url: await koa.call<string>('start') });
 }
 
-/** Measures commits of the same rows without a server. A commit that takes long here shows that the disk is slow. */
+/**
+ * Measures commits by SQLite alone, without a server: updates of rows of the same size, at the given rate. A commit
+ * that takes long here shows that the disk is slow.
+ */
 async function leastUpdates(folder: string, pace: Pace): Promise<Figures> {
   await using bare = new Child('bare-sqlite');
   const data = storedPerson();

@@ -89,11 +89,9 @@ interface Start {
   readonly openMs: number;
   readonly readyMs: number;
   readonly heldBytes: number;
-  /**
-   * The processor time from the call of `register` until the objects are served: of the main thread, and of all
-   * threads.
-   */
+  /** The main thread's processor time from the call of `register` until the objects are served. */
   readonly mainMs: number;
+  /** The processor time of all threads from the call of `register` until the objects are served. */
   readonly allMs: number;
 }
 
@@ -122,7 +120,7 @@ class Starts {
     return this.#median(({ heldBytes }) => heldBytes / this.#objects);
   }
 
-  /** Returns a text with the processor time for an object. */
+  /** Returns a text with the processor time of the start, divided by the number of objects. */
   get cost(): string {
     const each = (ms: number): string => ((ms / this.#objects) * 1000).toFixed(1);
     const [main, all] = [this.#median(({ mainMs }) => mainMs), this.#median(({ allMs }) => allMs)];

@@ -54,7 +54,8 @@ async function besideOthers(fanOut: FanOut, settings: Settings, folder: string):
 }
 
 /**
- * Compares two servers of the same age, because a younger server spends more processor time on the compilation of its
+ * Compares the processor time of a server whose watchers have selectors with that of a server whose watchers have none.
+ * Both servers start here, because a server that starts later spends more processor time on the compilation of its
  * code.
  */
 async function equalSelectors(fanOut: FanOut, settings: Settings, folder: string): Promise<Row> {
@@ -70,7 +71,7 @@ async function equalSelectors(fanOut: FanOut, settings: Settings, folder: string
   const { figures, cpuMs } = await deliverByTurns({ settings, perSecond }, ours, limit);
   const ratio = cpuMs.ours / cpuMs.limit;
   return {
-    name: `${nameOf(fanOut)}, equal selectors beside none`,
+    name: `${nameOf(fanOut)}, with selectors and without`,
     ...figures,
     target: { text: 'processor time <= 1.1 x', isMet: ratio <= 1.1 },
     note: `the server with selectors takes ${ratio.toFixed(2)} times the processor time of the one without`,
@@ -196,7 +197,7 @@ async function deliverByTurns({ settings, perSecond }: Turns, ours: Watched, lim
   return { figures, cpuMs: { ours: sumAfterFirst(cpuMs.ours), limit: sumAfterFirst(cpuMs.limit) }, note };
 }
 
-/** The first round of each contestant does not count. */
+/** Returns the sum of all values except the first, because the first round does not count. */
 function sumAfterFirst(values: readonly number[]): number {
   return values.slice(1).reduce((sum, value) => sum + value, 0);
 }

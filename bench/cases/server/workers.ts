@@ -31,11 +31,14 @@ const koaOfGoals = 28;
 
 /**
  * The goals for the main thread of the process that has the database: the maximum processor time of one operation, in
- * microseconds, on the machine of `koaOfGoals`.
+ * microseconds, on a machine where bare koa takes {@link koaOfGoals} for a POST.
  */
 const mostOfOwner = { create: 22, get: 4 } as const;
 
-/** The goals for eight cores: the minimum number of operations per second, computed for the machine of `koaOfGoals`. */
+/**
+ * The goals for eight cores: the minimum number of operations per second, on a machine where bare koa takes
+ * {@link koaOfGoals} for a POST.
+ */
 const leastOfEight = { create: 28_000, get: 150_000 } as const;
 
 /** The number of workers that `--workers auto` starts on eight cores. */
@@ -50,15 +53,15 @@ type Verb = (typeof verbs)[number];
 
 /** The processor time of each part for one operation, in microseconds. The times of several workers are added up. */
 interface Cost {
-  /** The main thread of the process that has the database. */
+  /** The processor time of the main thread of the process that has the database. */
   readonly owner: number;
-  /** The busiest other thread of that process, which is the thread of SQLite. */
+  /** The time of the busiest other thread of the process that has the database, which is the thread of SQLite. */
   readonly sqlite: number;
-  /** The main threads of the workers that receive the requests. */
+  /** The time of the main threads of the workers that receive the requests. */
   readonly workers: number;
-  /** The main threads of the other workers. */
+  /** The time of the main threads of the workers that receive no requests. */
   readonly followers: number;
-  /** The main thread of bare koa, for a POST. */
+  /** The time of the main thread of bare koa, for a POST. */
   readonly koa: number;
 }
 
@@ -193,15 +196,15 @@ function rowOf({ verb, count }: { readonly verb: Verb; readonly count: number },
   const most = (verb === 'get' ? mostOfOwner.get : mostOfOwner.create) / koaOfGoals;
   const ratio = cost.owner / cost.koa;
   return {
-    name: `workers: ${count.toString()}, ${verb}, in units of koa`,
+    name: `workers: ${count.toString()}, ${verb}, as a multiple of koa`,
     target: { text: `${ratio.toFixed(2)} <= ${most.toFixed(2)}`, isMet: ratio <= most },
     note: `processor time of an operation: ${us('workers')} in the workers that receive requests${others}, ${us('owner')} in the main thread of the process with the database, ${us('sqlite')} in SQLite's thread; koa: ${us('koa')}`,
   };
 }
 
 /**
- * Returns the rows with the operations per second on eight cores. They are computed for the machine of the goals, from
- * the times of the thread that has the most work.
+ * Returns the rows with the operations per second on eight cores. These rates are not measured, but computed from the
+ * processor time of the busiest thread, for a machine on which bare koa takes {@link koaOfGoals}.
  */
 function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
   const perWorker = (create.workers + (workersOfEight - 1) * create.followers) / workersOfEight;

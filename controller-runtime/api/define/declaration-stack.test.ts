@@ -11,7 +11,7 @@ interface Declared {
   readonly held: WeakRef<object>;
 }
 
-/** Declares a model. Returns the model, and an object in the closure of the function that declared the model. */
+/** Declares a model in a function. Returns the model, and a weak reference to an object that this function uses. */
 function declared(): Declared {
   const held = { plural: 'things' };
   function declaringFunction(): ModelDescriptor {

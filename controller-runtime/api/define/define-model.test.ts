@@ -106,7 +106,7 @@ describe('defineModel', () => {
     expect(tree.components['Tree']?.properties?.['spec']).to.deep.equal({ $ref: '#/components/schemas/Tree' });
   });
 
-  it('converts the unions, null, records and unknown of schema libraries to the OpenAPI v3 form of components', () => {
+  it('converts unions with null, records, unknown values and untyped enums, as schema libraries write them, to OpenAPI v3', () => {
     expect(fieldOf(Type.Union([Type.String(), Type.Null()]))).to.deep.equal({ type: 'string', nullable: true });
     expect(fieldOf({ type: ['integer', 'null'] })).to.deep.equal({ type: 'integer', nullable: true });
     expect(fieldOf(Type.Record(Type.String(), Type.Integer()))).to.deep.equal({

@@ -94,7 +94,7 @@ describe('defineVersions', () => {
     );
   });
 
-  it('a kind is refused at registration when another version breaks a rule of models, or its warning cannot be the value of a header', () => {
+  it('a kind is refused at registration when a non-storage version breaks a model rule or has an invalid deprecation warning', () => {
     const check = (changes: Partial<ModelDescriptor>): void =>
       checkDescriptor(defineVersions(thing('v2'), [{ model: thing('v1', changes) }]), rules);
     expect(() => check({ shortNames: ['T'] })).to.throw(ModelError, 'shortNames');

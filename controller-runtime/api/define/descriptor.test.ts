@@ -218,7 +218,7 @@ describe('descriptorOf', () => {
     });
   }
 
-  it('refuses a field of the envelope, a static field, and decorators compiled with experimentalDecorators [spec 2.2-author-defines]', () => {
+  it('refuses @Schema on the field `kind` or a static field, and decorators compiled with experimentalDecorators [spec 2.2-author-defines]', () => {
     @GVK(names)
     class Thing extends AbstractExtension {
       @Schema({ type: 'string' }) override kind = 'Thing';

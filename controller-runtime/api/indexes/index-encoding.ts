@@ -11,14 +11,14 @@ export interface IndexEncoding {
    * as 1.5 for `integer`, or a malformed date-time.
    */
   readonly ofValue: (value: unknown) => string;
-  /** Encodes a literal in a selector. @throws RangeError for a literal that is not a value of the type. */
+  /** Encodes a literal of a selector. @throws RangeError for a literal that is not a value of the type. */
   readonly ofLiteral: (literal: string) => string;
 }
 
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const dateTime = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):\d\d:)(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** The encoding of each type. */
+/** Returns the encoding of index values of a type. */
 export function encodingOf(type: IndexedType): IndexEncoding {
   return encodings[type];
 }

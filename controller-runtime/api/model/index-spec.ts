@@ -46,7 +46,7 @@ export interface IndexSpecOptions<T extends ApiObject = ApiObject> {
 /** The keys of {@link IndexSpecOptions}. */
 export const indexKeys: readonly string[] = Object.freeze(['name', 'order', 'unique', 'indexFunc']);
 
-/** Index specification (spec 2.8). Values are strings. */
+/** Declares an index of a model (spec 2.8). The values that an index has for an object are strings. */
 export class IndexSpec<T extends ApiObject = ApiObject> {
   readonly name: string;
   readonly order: 'ASC' | 'DESC';

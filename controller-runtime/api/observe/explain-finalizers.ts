@@ -33,10 +33,10 @@ export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizer
     const owing = controllers?.find(({ spec }) => spec.finalizer === name);
     if (owing !== undefined) return { name, controller: owing.spec.controller, message: whyOf(object, owing, nowMs) };
     if (controllers === undefined)
-      return { name, message: 'a controller may have to remove it, but you may not read controllers.' };
+      return { name, message: 'a controller may have to remove the finalizer, but you may not read controllers.' };
     return {
       name,
-      message: 'no controller that this server knows removes it; if no other program does, remove it by hand.',
+      message: 'no controller that this server knows removes the finalizer; if no other program does, remove it by hand.',
     };
   });
 }
@@ -44,13 +44,13 @@ export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizer
 function whyOf(object: ApiObject, { spec, status }: ControllerObject, nowMs: number): string {
   const { controller } = spec;
   const isDeleted = object.metadata.deletionTimestamp !== undefined;
-  if (status?.running !== true) return `${controller} removes it, but is not running.`;
-  if (!isDeleted) return `${controller} removes it once the object is marked for deletion.`;
+  if (status?.running !== true) return `${controller} removes the finalizer, but is not running.`;
+  if (!isDeleted) return `${controller} removes the finalizer once the object is marked for deletion.`;
   const name = controller.slice(controller.lastIndexOf('/') + 1);
-  if (isPaused(object, name)) return `${controller} removes it, but the object is paused.`;
+  if (isPaused(object, name)) return `${controller} removes the finalizer, but the object is paused.`;
   const key = status.keys.find((each) => each.key === formatKey(keyOf(object)));
   if (isFailing(key)) return `the cleanup of ${controller} has failed${failureOf(key, nowMs)}.`;
   if (key?.state === 'processing') return `${controller} is cleaning up.`;
-  if (key !== undefined) return `${controller} removes it; the object is in its queue (${key.state}).`;
-  return `${controller} removes it, but does not report the object in its queue: either its cleanup returned without removing the finalizer, or the report omits the key.`;
+  if (key !== undefined) return `${controller} removes the finalizer; the object is in its queue (${key.state}).`;
+  return `${controller} removes the finalizer, but does not report the object in its queue: either its cleanup returned without removing the finalizer, or the report omits the key.`;
 }

@@ -26,7 +26,10 @@ export interface ExternalEffect extends ApiObject {
 
 const time = { type: 'string', format: 'date-time' } as const;
 
-/** The maximum length of the result's JSON, in characters. Controllers also refuse results of more than 64 KiB. */
+/**
+ * The maximum length of the JSON of an effect's result, in characters, which the schema checks. Controllers also
+ * refuse a result whose JSON has more than 64 KiB.
+ */
 const maxResultLength = 64 * 1024;
 
 /**

@@ -56,9 +56,9 @@ export function isConfidential({ apiVersion, kind }: { readonly apiVersion: stri
 }
 
 /**
- * Returns the differences between two states of an object, in the form of a record: at most 50 fields, with values of
- * at most 1,024 characters of JSON, and without values if `isSecret` returns true for the object. A state is undefined
- * when the object did not exist yet, or no longer exists.
+ * Returns the changed fields between two states of an object: at most 50 fields, with values of at most 1,024
+ * characters of JSON, and without values if `isSecret` returns true for the object. `before` is undefined when the
+ * object did not exist yet; `after` is undefined when the object no longer exists.
  */
 export function recordedChanges(
   before: ApiObject | undefined,

@@ -23,7 +23,7 @@ describe('the manager that wrote a state of an object', () => {
     expect(writerOf(state([entry('author', first), entry('robot', second, 'status')]), before)).to.equal('robot');
   });
 
-  it('when no entry has changed, the writer is the manager of the latest entry for the changed part (status, or all other fields); undefined when several managers have such an entry', () => {
+  it('if no entry has changed, the writer is the only manager with a latest entry for the changed part: status, or the rest', () => {
     const both = [entry('author', first), entry('robot', first, 'status')];
     expect(writerOf(state(both, 2), state(both, 1))).to.equal('author');
     expect(writerOf(state(both, 1, { a: 2 }), state(both, 1, { a: 1 }))).to.equal('robot');

@@ -47,7 +47,7 @@ describe('applyMergePatch', () => {
     );
   });
 
-  it('returns no member that is null when the target is absent', () => {
+  it('drops all members of the patch that are null when there is no target', () => {
     fc.assert(fc.property(json, (patch) => !hasNullMember(applyMergePatch(undefined, patch))));
   });
 

@@ -8,7 +8,7 @@ function test(operator: SelectorOperator, values: readonly string[], present: re
 }
 
 describe('matchesValues', () => {
-  it('matches an object when one of its values is in the set', () => {
+  it('matches with `in` when one of the values of an object is in the list of the requirement', () => {
     expect(test('in', ['a', 'b'], ['x', 'b'])).to.equal(true);
     expect(test('in', ['a', 'b'], ['x'])).to.equal(false);
     expect(test('in', [''], [])).to.equal(false);

@@ -120,7 +120,7 @@ function followedKind<T extends ApiObject>(model: Model<T>, options: FollowOptio
   const descriptor = descriptorOf(model);
   const { kind } = descriptor;
   const unknown = unknownKeyOf(options, optionKeys);
-  if (unknown !== undefined) throw new TypeError(`options for ${kind}: ${unknown}`);
+  if (unknown !== undefined) throw new TypeError(`the options for ${kind} have an ${unknown}`);
   const { predicates = [], ignoreOwnWrites = false, indexes = [], ...follows } = options as FollowOptions;
   for (const [index, predicate] of predicates.entries()) {
     if (typeof predicate !== 'function')

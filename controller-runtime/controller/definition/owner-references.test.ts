@@ -50,7 +50,7 @@ describe('owner references', () => {
     expect(setOwnerReference([ada], ownerReferenceTo(owner('bob', 'u2')))).to.have.length(2);
   });
 
-  it('references are removed by the owner’s uid; the same list is returned when no reference has the uid', () => {
+  it('removeOwnerReference removes the owner’s uid, or returns the given list when no reference has that uid', () => {
     const references: readonly OwnerReference[] = [ada];
     expect(removeOwnerReference(references, owner('ada', 'u1'))).to.deep.equal([]);
     expect(removeOwnerReference(references, owner('ada', 'u2'))).to.equal(references);
@@ -66,13 +66,13 @@ describe('owner references', () => {
 });
 
 describe('finalizers', () => {
-  it('a finalizer is added only once, at the end; changed is true when the list has changed', () => {
+  it('addFinalizer adds a missing finalizer at the end of the list, and returns whether the list has changed', () => {
     expect(addFinalizer(['a'], 'b')).to.deep.equal({ finalizers: ['a', 'b'], changed: true });
     expect(addFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['a', 'b'], changed: false });
     expect(addFinalizer(undefined, 'a')).to.deep.equal({ finalizers: ['a'], changed: true });
   });
 
-  it('a finalizer is removed from the list; changed is true when the list has changed', () => {
+  it('removeFinalizer removes a finalizer from the list, and returns whether the list has changed', () => {
     expect(removeFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: true });
     expect(removeFinalizer(['b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: false });
     expect(removeFinalizer(undefined, 'a')).to.deep.equal({ finalizers: [], changed: false });

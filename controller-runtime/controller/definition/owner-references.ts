@@ -20,8 +20,8 @@ export function ownerReferenceTo(owner: ApiObject): OwnerReference {
 }
 
 /**
- * Returns the reference that makes `owner` the controller. With this reference, an owner that is deleted in the
- * foreground is removed only after the dependent.
+ * Returns the reference that makes `owner` the controller owner of a dependent. With this reference, an owner that is
+ * deleted in the foreground is removed only after the dependent.
  */
 export function controllerReferenceTo(owner: ApiObject): OwnerReference {
   return { ...ownerReferenceTo(owner), controller: true, blockOwnerDeletion: true };

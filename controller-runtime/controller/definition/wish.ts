@@ -51,7 +51,7 @@ export interface WishState<O extends ApiObject = ApiObject> {
    * name; `waitsFor` names them.
    */
   readonly state: 'created' | 'updated' | 'unchanged' | 'waiting';
-  /** True when the object is ready, as defined by the wish's `ready`. Always false for a wish that waits. */
+  /** True when the object is ready, as defined by the wish's `ready`. Always false in the state `waiting`. */
   readonly ready: boolean;
   /**
    * The newest known state of the object; with `dryRun`, the state that the object would have. Absent when the object

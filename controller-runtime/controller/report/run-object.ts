@@ -16,7 +16,7 @@ import type { LoggedWrite, WriteLog } from '../run/write-log.ts';
 import type { Reason } from '../../queue/reason.ts';
 import { recordedError } from './recorded-error.ts';
 
-/** A run that has ended, and its object. */
+/** A run that has ended, and the object that the run reconciled. */
 export interface ReportedRun {
   /** The controller, as `<name of the manager>/<controller>`. */
   readonly controller: string;

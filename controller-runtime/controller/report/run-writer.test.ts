@@ -47,7 +47,7 @@ describe('the records of runs', () => {
     return { controller: 'test/person', model: Person, record, waitMs: 0, ...nothing, counter };
   }
 
-  /** Advances the clock by one interval, and returns the weights of the runs that were recorded in it. */
+  /** Advances the clock by a second, and returns the {@link RunWeight} of each run that the writer recorded in it. */
   async function recorded(): Promise<readonly string[]> {
     client.requests.length = 0;
     await clock.advance(1000);
@@ -85,7 +85,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.have.length(25);
   });
 
-  it('when there are too many runs, failed runs are recorded first, then notable ones', async () => {
+  it('when there are too many runs, those of weight `failed` are recorded first, then `notable` ones, then `plain` ones', async () => {
     offer(200, 'plain');
     await recorded();
     expect(offer(20, 'plain')).to.equal(20);
@@ -94,7 +94,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.deep.equal([...Array<string>(10).fill('failed'), ...Array<string>(15).fill('notable')]);
   });
 
-  it('after a pause, up to 200 runs are recorded again', async () => {
+  it('after a minute without runs, the writer accepts up to 200 runs at once, as at its start', async () => {
     offer(200, 'plain');
     await recorded();
     await clock.advance(60_000);

@@ -23,10 +23,11 @@ export interface RunWriterParts {
 const intervalMs = 1000;
 
 /**
- * The maximum number of runs that are recorded in one interval; the next constant is the maximum after a pause. A
- * record costs about as much as 20 runs that do nothing, and people read only a few records.
+ * The number of runs that may be recorded in each interval. The limit is low, because a record costs about as much as
+ * 20 runs that do nothing, and people read only a few records.
  */
 const perInterval = 25;
+/** The maximum number of runs that are recorded in one interval after intervals that recorded fewer than allowed. */
 const burst = 200;
 
 /**
@@ -129,8 +130,8 @@ export class RunWriter {
 
   /**
    * Returns the runs to record, the most important ones first: at most as many as the budget allows. When the process
-   * is busy and has used up the budget of its last pause, only five of these runs are `notable` or `plain`. The other
-   * runs are dropped, because the next interval has runs of its own.
+   * is busy and has no budget left that it saved while it was not busy, at most five of these runs are `notable` or
+   * `plain`. All runs that are not returned are dropped, because the next interval has runs of its own.
    */
   #take(): readonly ReportedRun[] {
     const { failed, asked, notable, plain } = this.#waiting;

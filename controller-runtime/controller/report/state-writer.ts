@@ -21,7 +21,7 @@ export interface StateWriterParts {
   readonly objectName: string;
   readonly spec: ControllerObject['spec'];
   readonly leader: ControllerReport['leader'];
-  /** False when another process may be the leader already. The state is not written again then. */
+  /** Returns false when another process may already be the leader. The writer then does not write the state. */
   readonly mayWrite: () => boolean;
   readonly report: () => Omit<ControllerReport, 'reportTime' | 'running'>;
 }

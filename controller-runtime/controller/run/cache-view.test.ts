@@ -44,7 +44,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     view = new CacheView(new Map([[cacheIdOf(Badge), cache as unknown as Informer<ApiObject>]]));
   });
 
-  /** Puts a state into the cache, and notifies the view of the event. */
+  /** Puts a state into the cache. Then tells the view that the informer has observed `told`, if it is not undefined. */
   const show = (object: ApiObject | undefined, revision: number, told = object): void => {
     cache.show(object, revision);
     if (told !== undefined) view.observed(told);
@@ -72,7 +72,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('the deletion of an object that the cache cannot read is ignored', () => {
+  it('the controller’s deletion of an object is not remembered when the cache throws for the object', () => {
     cache.get = () => {
       throw new Error('cannot be shown');
     };

@@ -113,8 +113,8 @@ export class CacheView {
   /** Remembers, until the cache has received the deletion, that the controller deleted the object. */
   recordGone(target: Target): void {
     const written = this.#written.get(recordIdOf(target));
-    // The written state takes precedence over the cached one: if the object was created and deleted before the cache
-    // received it, the event of its creation will still arrive.
+    // The state that the controller wrote is newer than the state in the cache. The cache may not even have the object:
+    // the event of its creation can arrive after the deletion, and must not make the object appear again.
     const last = written?.object ?? this.#cached(target);
     if (last === undefined) return;
     const { uid, resourceVersion: revision } = last.metadata;

@@ -13,7 +13,7 @@ export interface ObjectSlotsParts {
   readonly clock: Clock;
 }
 
-/** The run for which a slot begins or ends. */
+/** The run of an object that calls {@link ObjectSlots} to store the beginning or the end of a slot. */
 export interface SlotRun {
   readonly key: string;
   readonly reconcileID: string;
@@ -31,7 +31,7 @@ interface KnownSlots {
   awaited: number | undefined;
   /** The slot that this process has begun; its beginning is stored in the object. */
   begun: number | undefined;
-  /** A slot that has ended, but whose end is not stored yet. */
+  /** The slot whose run has ended, while the object does not have the end of the slot yet. */
   unstored: number | undefined;
 }
 
@@ -82,8 +82,8 @@ export class ObjectSlots {
     try {
       await run.client.patch(this.#parts.model, name, { type: 'merge', patch }, { preconditions: { uid }, ...scope });
     } catch (error) {
-      // When the object is deleted, there is no end to store. After any other error, the next run stores the end,
-      // unless a new object has the same name by then.
+      // If the object was deleted, the end of its slot need not be stored. After any other error, the next run of this
+      // object stores the end.
       if (!isNotFound(error)) throw error;
     }
     known.unstored = undefined;
@@ -99,7 +99,7 @@ export class ObjectSlots {
     return { everyMs: known?.everyMs, slotMs: known === undefined ? undefined : this.#slotDelay(known) };
   }
 
-  /** Called when the object is deleted, or its deletion has begun. */
+  /** Drops the schedule and the slots of an object. Called when the object is deleted, or its deletion has begun. */
   forget(key: string): void {
     this.#known.delete(key);
   }

@@ -29,7 +29,7 @@ describe('OwnRevisions', () => {
     expect([foreign, revisions.undecided]).to.deep.equal([['8'], 0]);
   });
 
-  it('attributes an event during a write to another writer when the write fails', async () => {
+  it('treats an event that arrives during a write as the change of another writer when the write fails', async () => {
     const revisions = new OwnRevisions();
     const foreign: string[] = [];
     let fail = (): void => {};

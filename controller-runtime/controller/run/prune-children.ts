@@ -41,8 +41,9 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
 }
 
 /**
- * Returns the dependents that can be deleted next: no existing object was created after them. Returns all of `left` if
- * users have edited the annotations of these dependents so that they form a cycle.
+ * Returns the dependents that can be deleted next. Dependents are deleted in the reverse order of their creation, which
+ * their annotations record: a dependent can be deleted when no existing object was created after it. Returns all of
+ * `left` if users have edited the annotations of these dependents so that they form a cycle.
  */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
   const before = new Set<string>();

@@ -90,7 +90,7 @@ export class ReconcileRun {
     return this.#object;
   }
 
-  /** The writes of the run; undefined when there are none, or its runs are not recorded. */
+  /** The writes of the run; undefined when the run has not written, or when runs of its controller are not recorded. */
   get writes(): WriteLog | undefined {
     return this.#client.writes;
   }

@@ -49,7 +49,7 @@ export class RelatedObjects {
   /** The indexes that models declare and this controller reads, by cache id and name. */
   readonly #declared = new Map<string, ViewIndex>();
 
-  /** Adds the indexes to the caches. Call it before the caches are filled. */
+  /** Adds the indexes that this object reads to the caches of the controller, which must not be filled yet. */
   constructor(parts: RelatedObjectsParts) {
     this.#parts = parts;
     this.#owned = new Map(parts.owns.map(({ model }) => [cacheIdOf(model), model]));
@@ -58,7 +58,7 @@ export class RelatedObjects {
     for (const followed of parts.follows) this.addIndexes(followed);
   }
 
-  /** Adds the indexes of a followed kind that `related` reads. */
+  /** Adds to the cache of a followed kind those of its model's indexes that the controller reads with `related`. */
   addIndexes({ model, indexes }: FollowedKind): void {
     const cacheId = cacheIdOf(model);
     for (const { name, indexFunc } of model.indexes) {

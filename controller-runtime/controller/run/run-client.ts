@@ -26,7 +26,7 @@ export interface RunClientParts {
   readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
-  /** The memory of all writes to the kinds in `quietKinds`. */
+  /** Remembers the runs' writes to the kinds in `quietKinds`, so that the controller ignores the events of these writes. */
   readonly quietWrites?: OwnRevisions;
   /** The ids of the kinds for which the controller ignores events of its own writes. */
   readonly quietKinds?: ReadonlySet<string>;
@@ -92,7 +92,7 @@ export class RunClient extends ForwardingClient {
     return this.#inFlight === 0 ? undefined : (this.#quiet ??= makeQuiet()).promise;
   }
 
-  /** The writes of the run; undefined when there are none, or its runs are not recorded. */
+  /** The writes of the run; undefined when the run has not written, or when runs of its controller are not recorded. */
   get writes(): WriteLog | undefined {
     return this.#writes;
   }

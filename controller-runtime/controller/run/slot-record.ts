@@ -58,8 +58,8 @@ export function annotationsWithoutSlots({ apiVersion, metadata }: ApiObject): Re
 }
 
 /**
- * Returns the names of the three annotations. `manager` is `<group>/<controller>`, or only the controller for a kind of
- * the core group.
+ * Returns the names of the three annotations that store the {@link SlotRecord} of an object. `manager` is
+ * `<group>/<controller>`, or only the controller for a kind of the core group.
  */
 function namesOf(manager: string): AnnotationNames {
   const rest = manager.includes('/') ? `.${manager}` : `/${manager}`;

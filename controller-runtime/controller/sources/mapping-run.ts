@@ -60,7 +60,7 @@ export class MappingRun {
     return this.#left ?? new Error('the mapping has ended, so its client refuses the request: is an await missing?');
   }
 
-  /** Aborts the mapping, and abandons it. */
+  /** Aborts the signal of the mapping, and makes {@link keysOf} reject with `reason`, even if the call continues. */
   leave(reason: Error): void {
     this.#left = reason;
     this.#aborting.abort(reason);

@@ -86,7 +86,8 @@ describe('mappings of watched kinds', () => {
     const at = harnessFor(
       async () => {
         calls += 1;
-        // During this wait, the run for the first state's key ends. A second entry would cause a second run.
+        // During this wait, the run for the key of the former state ends. If the key were then enqueued a second time, a
+        // second run would follow.
         if (calls > 1) await at.holds(() => true);
         return ['ada'];
       },
@@ -119,7 +120,7 @@ describe('mappings of watched kinds', () => {
     await at.idle();
   });
 
-  it('each attempt waits for at most one timeout, and a retry maps the other states before the state whose mapping hung', async () => {
+  it('an attempt waits at most one timeout when the mapping of a state hangs, and the retry maps this state after the others', async () => {
     let isHung = false;
     const calls: string[] = [];
     const at = harnessFor(
@@ -244,7 +245,7 @@ describe('mappings of watched kinds', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('the client of a mapping refuses requests after the mapping has ended, even if the context is read later', async () => {
+  it('context.client refuses requests after the mapping has ended, even if the mapping first reads context.client then', async () => {
     const late: Promise<unknown>[] = [];
     const letGo: (() => void)[] = [];
     const at = harnessFor((_team, context) => {

@@ -40,7 +40,7 @@ const itemsPerTurn = 200;
  */
 const maxFailed = 10_000;
 
-/** An event of a watched kind, with the states of the object that must be mapped. */
+/** An event of a watched kind. The mapping must be called with each of the `states` of the changed object. */
 export interface MappedEvent {
   readonly source: WatchSource;
   readonly states: readonly ApiObject[];
@@ -200,8 +200,8 @@ export class Mappings {
   }
 
   /**
-   * Enqueues the failed states, together with those that have arrived meanwhile, for a retry. Drops the failed states
-   * when too many objects already wait for a retry.
+   * Enqueues the states of an object whose mapping to keys failed, and the object's newer states, for a retry. Drops
+   * the failed states when too many objects already wait for a retry.
    */
   #retry({ id, attempt }: { id: string; attempt: number }, failed: PendingStates, failures: readonly Failure[]): void {
     const { logger } = this.#parts;

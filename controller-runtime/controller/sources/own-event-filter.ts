@@ -21,9 +21,10 @@ const writtenEachTime: ReadonlySet<string> = new Set(['resourceVersion', 'versio
 const specOrLabels: Predicate = or(generationChanged, labelsChanged, otherAnnotationsChanged);
 
 /**
- * Returns the effect of an event of the controller's own kind. If `predicates` are given, they replace the default
- * rule. Additions, deletions and resyncs always cause a run, and so do annotations that request a run, or pause or
- * resume the object. Updates that change only the annotations of schedules never cause a run.
+ * Returns the effect of an event of the controller's own kind. Additions, deletions and resyncs always cause a run, and
+ * so do annotations that request a run, or pause or resume the object. Updates that change only the annotations of
+ * schedules never cause a run. All other updates are decided by `predicates`. Without `predicates`, a change of the
+ * spec, labels or annotations causes a run; so does a change of the status or finalizers by another client.
  */
 export function judgeOwnEvent(change: ObjectChange, predicates: readonly Predicate[] | undefined): OwnEventVerdict {
   const { previous, object } = change;

@@ -12,7 +12,7 @@ const maxStates = 8;
 export class PendingStates {
   readonly source: WatchSource;
   #states: readonly ApiObject[] = [];
-  /** The highest priority of the events whose states wait. */
+  /** The highest priority of the events whose states were added. */
   priority: number = -Infinity;
   /** The reason of the last event whose states were added. */
   reason: Reason = { type: 'mapping' };

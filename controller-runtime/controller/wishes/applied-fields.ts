@@ -34,7 +34,7 @@ function appliedBy({ metadata: { managedFields = [] } }: ApiObject, manager: str
 /** Fields that a comparison leaves out. */
 interface Ignored {
   readonly names: ReadonlySet<string>;
-  /** The keys that these fields have in `fieldsV1`. */
+  /** The keys in `fieldsV1` of the fields in `names`. */
   readonly keys: ReadonlySet<string>;
 }
 
@@ -90,8 +90,8 @@ function isSameMetadata(fields: FieldSet, wanted: JsonObject, present: JsonObjec
 }
 
 /**
- * True when the owned fields of a value are the same in both values. An empty field set means that the value is owned
- * as a whole.
+ * True when the owned fields have the same content in `wanted` and in `present`. An empty field set means that the
+ * value is owned as a whole.
  */
 function isSameValue(fields: FieldSet, wanted: unknown, present: unknown): boolean {
   if (isEmpty(fields)) return deepEqual(wanted, present);

@@ -2,8 +2,8 @@ import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../../api/inde
 import { groupOf } from '../definition/kind-id.ts';
 
 /**
- * Returns the name of the annotation that lists the objects after which an object was created. From this annotation,
- * even a later process of the controller knows that it must delete the object before the listed objects. `manager` is
+ * Returns the name of the annotation that lists the objects after which the annotated object was created. The controller
+ * deletes the annotated object before the listed objects, even after a restart of its process. `manager` is
  * `<group>/<controller>`, or only the controller for a kind of the core group.
  */
 export function orderAnnotation(manager: string): string {

@@ -92,7 +92,7 @@ export class ControllerProcess {
     );
   }
 
-  /** True when a mapping or a source has failed for less than the given time, and is being retried. */
+  /** True when a mapping or a source is being retried, and its first failure was less than `forMs` ago. */
   isRetryingParts(forMs: number): boolean {
     return this.#parts.isRetrying(forMs);
   }

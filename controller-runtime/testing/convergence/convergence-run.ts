@@ -26,7 +26,7 @@ export interface ConvergenceRunParts {
   readonly seed: number;
 }
 
-/** The result of a run. */
+/** The result of one run of the scenario, with the faults of its plan. */
 export interface RunOutcome {
   /** The final state of the objects, or the error that ended the run before that. */
   readonly end: { readonly state: FinalState } | { readonly error: unknown };
@@ -245,14 +245,16 @@ function describeFailing({ controller, state: { key, attempts, lastError } }: Fa
 }
 
 /**
- * Remembers each key whose last run has failed when the controllers become idle, until the key succeeds. When a key
- * fails as long as its object exists, and the scenario then deletes the object, no failure remains at the end. Such a
- * run would prove nothing, so the failure is reported.
+ * Finds keys whose failures ended only because the scenario deleted their objects. Each time the controllers become
+ * idle, this class records the keys whose last run has failed, and removes the keys that have succeeded since.
  */
 class HiddenFailures {
   readonly #failing = new Map<string, FailedRun>();
 
-  /** Call it when the controllers are idle. `exists` returns true when the object of a key exists. */
+  /**
+   * Records the failed keys, and forgets keys that no longer fail and whose object exists. Call it when the controllers
+   * are idle. `exists` returns true when the object of a key exists.
+   */
   async note(failing: readonly FailedRun[], exists: (failed: FailedRun) => Promise<boolean>): Promise<void> {
     const present = new Map(failing.map((each) => [idOf(each), each]));
     for (const [id, failed] of this.#failing) {

@@ -54,7 +54,7 @@ class Draw {
   #restart(): Restart {
     const changesBehind = this.#random() < 0.5 ? 0 : this.number(1, 3);
     const behindMs = this.#oneOf(pausesMs);
-    // Caches lag independently of each other, so the plan lets only some of them lag.
+    // In a real process, each cache lags by itself. So `behindBits` chooses at random which caches lag in the plan.
     return { afterMs: this.#oneOf(pausesMs), changesBehind, behindMs, behindBits: this.number(0, 2 ** 31 - 1) };
   }
 

@@ -109,7 +109,7 @@ export class FailingParts {
 
 interface Failing {
   readonly reason: string;
-  /** The time of the first consecutive failure, on the monotonic clock. */
+  /** The time of the first failure since the part last succeeded, on the monotonic clock. */
   readonly sinceMs: number;
   readonly isRetried: boolean;
   /**

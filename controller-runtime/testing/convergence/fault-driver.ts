@@ -32,7 +32,7 @@ interface Life {
   process: ControllerProcess | undefined;
   /** True when another process has become the leader, and this process does not know that. */
   isDeposed: boolean;
-  /** The restart that started this process; once a fault has ended the process, the restart that follows. */
+  /** While the process runs, the restart that started it. After a fault has ended the process, the next restart. */
   restart: Restart;
   /** For each kind, the number of changes by which its cache lags at the start. */
   readonly behind: Map<string, number>;

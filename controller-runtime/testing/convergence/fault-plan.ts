@@ -17,7 +17,7 @@ export interface Restart {
 export interface RequestFault {
   /** The type of the failure. The server executes the request for `loseAnswer`, but not for `conflict` and `refuse`. */
   readonly kind: 'conflict' | 'refuse' | 'loseAnswer';
-  /** The time from the request, or from its execution, until the request rejects. */
+  /** The time until the request rejects. With `loseAnswer`, it rejects later if its execution takes longer. */
   readonly lateMs: number;
   /** The time for which the caches of the request's kind receive no changes. */
   readonly behindMs: number;
@@ -74,8 +74,8 @@ export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, beh
  */
 const lateMs = 100;
 /**
- * The maximum number of reads, and of calls, that get a fault. Without this limit, a controller that polls would cause
- * one run for each of its many reads.
+ * The maximum number of reads, and of calls, that get a fault. The checker repeats the scenario once or twice for each
+ * of them, so without this limit a controller that polls would cause too many repetitions.
  */
 const maxSwept = 100;
 /**

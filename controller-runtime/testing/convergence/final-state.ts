@@ -39,8 +39,8 @@ export function finalStateOf(objects: readonly ApiObject[], parts: StateParts): 
 }
 
 /**
- * Returns, for each uid, a label with the name of the object. The comparison of these labels finds references to a
- * missing or a wrong object.
+ * Returns a label for the uid of each object, with the kind and name of the object. The labels replace the uids before
+ * two final states are compared, so the comparison finds references to a missing or a wrong object.
  */
 function labelsOf(
   objects: readonly ApiObject[],
@@ -73,7 +73,10 @@ function numberedNames(objects: readonly ApiObject[]): ReadonlyMap<string, strin
   return new Map(numbered);
 }
 
-/** Returns the compared form of an object. `words` maps strings that differ in each run to their replacements. */
+/**
+ * Converts an object to the form in which the objects of two runs are compared. `words` maps strings that differ in
+ * each run to their replacements.
+ */
 function comparable(object: ApiObject, words: ReadonlyMap<string, string>): unknown {
   const { generation } = object.metadata;
   const valueOf = (value: unknown, field: string): unknown => {

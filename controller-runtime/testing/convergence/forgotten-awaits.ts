@@ -36,7 +36,7 @@ export class ForgottenAwaits {
           this.#onFound(`the run of ${name} "${formatKey(request.key)}" ended before ${what}: is an await missing?`);
         let hasEnded = false;
         const onCall = (method: string): boolean => {
-          if (hasEnded) problem(`its call of ${method}`);
+          if (hasEnded) problem(`the run called ${method}`);
           return hasEnded;
         };
         const result = await run(guardedRequest(request, onCall));

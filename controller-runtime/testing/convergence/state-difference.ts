@@ -30,7 +30,7 @@ function* differing(object: string, path: string, expected: unknown, found: unkn
   }
 }
 
-/** Returns the names of the fields of both objects, with metadata at the end. */
+/** Returns the names of the fields that at least one of the two objects has, with metadata at the end. */
 function fieldsOf(expected: object, found: object): readonly string[] {
   const fields = [...new Set([...Object.keys(expected), ...Object.keys(found)])];
   return [...fields.filter((field) => field !== 'metadata'), ...fields.filter((field) => field === 'metadata')];

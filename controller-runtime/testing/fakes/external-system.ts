@@ -61,7 +61,7 @@ export interface RecordedCall {
 /** A fake of an external system that controllers change. Its state survives a restart of the controllers. */
 export interface ExternalSystem<S = unknown, F = unknown> {
   readonly name: string;
-  /** The operations for controllers. */
+  /** The operations of the fake, as controllers call them. */
   readonly operations: Operations<F>;
   /** Returns the operations for one run. Their calls are recorded with the reconcileID of the run. */
   calledBy(run: { readonly reconcileID: string }): Operations<F>;

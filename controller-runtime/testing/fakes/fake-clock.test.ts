@@ -44,7 +44,7 @@ describe('FakeClock', () => {
     expect(ran).to.deep.equal([]);
   });
 
-  it('advances until a condition is true, and no further', async () => {
+  it('runUntil advances the clock until its condition is true, and no further', async () => {
     const clock = new FakeClock();
     let ticks = 0;
     const tick = (): void => {
@@ -56,7 +56,7 @@ describe('FakeClock', () => {
     expect(clock.monotonicMs()).to.equal(300);
   });
 
-  it('rejects when a condition does not become true', async () => {
+  it('runUntil rejects when its condition has not become true at the time limit', async () => {
     const clock = new FakeClock();
     const error = await clock
       .runUntil(() => false, 50)

@@ -191,8 +191,8 @@ export class FaultyRequests implements Interceptor {
   }
 
   /**
-   * Ends a request of a crashed process, or of a run that is over. A request of a run never settles; any other request
-   * rejects, so that the process can be stopped.
+   * Returns the promise for a request of a crashed process, or of a run that is over. If a run sent the request, the
+   * promise never settles. Otherwise it rejects, so that the process can be stopped.
    */
   #deadEnd(request: ClientRequest): Promise<never> {
     if (request.reconcileID !== undefined) return neverAnswered;

@@ -14,7 +14,10 @@ export class FollowedKinds {
   /** The running informers. */
   readonly #followed = new Set<FollowedKind>();
 
-  /** Returns a client that calls the given client, and whose informers are tracked. `wrap` may replace a handler. */
+  /**
+   * Returns a client that calls the given client. While one of its informers runs, {@link haveCaughtUp} checks the cache
+   * of this informer. `wrap` may replace each handler that is added to an informer.
+   */
   tracking(
     client: Client,
     wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject> = (handler) => handler,

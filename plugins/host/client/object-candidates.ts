@@ -9,7 +9,7 @@ import { objectsAt, textAt } from './server-object.ts';
 /** The maximum time for a completion, because a person waits for it. */
 const timeoutMs = 1000;
 
-/** The maximum number of names that are offered. */
+/** The maximum number of object names that a completion offers. */
 const maxNames = '500';
 
 export interface CompletedLine {
@@ -75,7 +75,7 @@ function valuesOf({ long, description }: Option): readonly string[] {
   );
 }
 
-/** Separates flags with their values from arguments. */
+/** Separates the flags of a command line, each with its value, from the arguments. */
 function splitWords(
   command: Command,
   words: readonly string[],

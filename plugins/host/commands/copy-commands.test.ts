@@ -200,7 +200,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('import can be repeated after a kill -9; until then, serve and export refuse the incomplete database [slow]', async () => {
+  it('an import that kill -9 ended can be repeated; until it is, serve and export refuse the incomplete database [slow]', async () => {
     const source = await makeDatabase('source.db', 2999);
     const { stdout: text, stderr } = await run('export', '--database', source);
     const [, sha256 = ''] = /sha256 ([0-9a-f]{64})/.exec(stderr) ?? [];

@@ -119,7 +119,7 @@ function warningsFor(url: URL, { config, ca, token, certificate }: Written): rea
     ? [`the kubeconfig has no token: the server writes ${config.adminKubeconfig} when it starts for the first time`]
     : [];
   if (url.protocol === 'http:') {
-    const consequence = config.auth === 'open' ? '' : ', so this server will refuse its requests. Use --tls';
+    const consequence = config.auth === 'open' ? '' : ', so this server will refuse the requests of kubectl. Use --tls';
     return [...missing, `kubectl sends no credentials over plain HTTP${consequence}`];
   }
   if (ca !== undefined) return missing;

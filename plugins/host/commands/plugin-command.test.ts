@@ -475,7 +475,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(pluginsDir)).to.deep.equal([]);
   });
 
-  it('starts installed plugins at the next start of the server, and refuses a folder whose name is not that of its plugin', async () => {
+  it('the next start of the server starts installed plugins, and reports a folder as Failed if its plugin has another name', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
     await plugins.host.stop();
     await mkdir(join(pluginsDir, 'other'));

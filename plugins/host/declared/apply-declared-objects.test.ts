@@ -46,7 +46,7 @@ describe('the objects that a plugin declares', () => {
     }
   }
 
-  it('are created when absent, and do not change the fields of existing objects that others have set [spec 2.9-all-at-start, 2.9-shape-2.15] [slow]', async () => {
+  it('are created when absent; in an object that exists already, fields that another client has set stay unchanged [spec 2.9-all-at-start, 2.9-shape-2.15] [slow]', async () => {
     const database = `sqlite:${join(await makeFolder({}), 'h.db')}`;
     const first = await startTestServer({ database, models: [model] });
     await first.client.create(model, { metadata: { name: 'a' }, spec: { size: 9 } });
@@ -65,7 +65,7 @@ describe('the objects that a plugin declares', () => {
     await second.stop();
   });
 
-  it('fail the start of the plugin with all their mistakes and lines, and none of them is created', async () => {
+  it('with mistakes fail the start of the plugin; the error has each mistake with its line, and no object is created', async () => {
     const { failure, names } = await startWith({
       [`${folder}/a.yaml`]: `${widget('good')}---\n${head('bad')}spec:\n  code: 7\n  colour: red\n  size: 0\n`,
       [`${folder}/b.yaml`]: `${head('A_B')}  labels:\n    example.com/ok: x\n    ok: x\n    example.com/-: x\n`,

@@ -67,7 +67,7 @@ async function applyOne(
       { ...object, metadata: { ...object.metadata, name: nameOf(declared) } },
       { fieldManager: fieldManagerOf(plugin), fieldValidation: 'Ignore', dryRun, signal },
     );
-    const named = `${declared.gvk.kind} "${nameOf(declared)}" keeps its own value`;
+    const named = `${declared.gvk.kind} "${nameOf(declared)}" keeps the value of another field manager`;
     return {
       contested: contested.map(({ field = '', message }) =>
         formatMistake(mistakeAt(declared, `${named}, ${message}`, field.replace(/^\./, ''))),

@@ -112,7 +112,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
       expect(applied(status)).to.include({
         status: 'False',
         reason: 'FieldConflicts',
-        message: `resources/extensions/w.yaml: document 1, line 1: ${prefix}size: Widget "w" keeps its own value, conflict with "anna" using widgets.example.com/v1`,
+        message: `resources/extensions/w.yaml: document 1, line 1: ${prefix}size: Widget "w" keeps the value of another field manager, conflict with "anna" using widgets.example.com/v1`,
       });
     });
 

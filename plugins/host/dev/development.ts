@@ -45,7 +45,7 @@ const source = /\.(?:[cm]?tsx?|json)$/;
  */
 export class Development {
   readonly #parts: Parts;
-  /** The kinds of the last version that started. */
+  /** The kinds of the plugin's last version that started. */
   #kinds: Kinds = new Map();
 
   private constructor(parts: Parts) {

@@ -57,7 +57,7 @@ describe('FolderWatcher', () => {
     await next;
   });
 
-  it('returns undefined once its signal aborts, and leaves no timer', async () => {
+  it('stops the wait for changes once its signal aborts, and leaves no timer', async () => {
     const watcher = await watch();
     const ending = new AbortController();
     const next = watcher.next(ending.signal);

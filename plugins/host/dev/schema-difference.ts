@@ -1,7 +1,7 @@
 import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isDeepStrictEqual } from 'node:util';
 
-/** One field in which two schemas of a kind differ. */
+/** A field of a kind that the old and the new schema of the kind declare differently. */
 export interface FieldChange {
   /** The path, such as `spec.name`; `[]` are the items of a list, `{}` the values of a map. */
   readonly field: string;

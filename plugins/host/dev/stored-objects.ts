@@ -5,13 +5,13 @@ import type { Client } from '@homeostat/controller-runtime';
 /** The result of checking the stored objects of a kind against its schema. */
 export interface StoredObjects {
   readonly total: number;
-  /** The number of objects that were tried. */
+  /** The number of objects that were checked. */
   readonly tried: number;
-  /** The violations of the objects that do not fit. */
+  /** The error messages for the objects that violate the schema. */
   readonly unfit: readonly string[];
 }
 
-/** The maximum number of objects to try, because a person waits for the result. */
+/** The maximum number of stored objects that are checked against the schema. A person waits for the result. */
 const maxTried = 200;
 
 /**

@@ -8,8 +8,9 @@ export interface WatchedPlugin {
 /** Matches the files of a plugin, but not the databases and logs in its folder. */
 const ofPlugin = /\.(?:[cm]?[jt]sx?|json|ya?ml)$/;
 const generated = /\.(?:[cm]?js|d\.[cm]?ts)$/;
-/** The files and folders that only `npm test` runs, never a server. */
+/** Matches the files of tests, which a server never runs. */
 const testFiles = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
+/** The folders of tests, relative to the plugin's folder. */
 const testFolders: readonly string[] = ['test', 'tests', '__tests__'];
 
 /**

@@ -17,7 +17,7 @@ export class EventBus {
   }
 }
 
-/** The events of one run of a plugin. */
+/** Emits events and adds listeners for one plugin, from a start of the plugin until its next stop. */
 export class OwnedEvents {
   readonly #emitter: Emitter;
   readonly #logger: Logger;

@@ -30,7 +30,7 @@ export class PluginListeners<T> {
 
   /** Calls all listeners, in the order in which they were added, without waiting for them. */
   call(value: T): void {
-    // Iterating the set itself would also visit listeners that are added meanwhile.
+    // The loop runs over a copy: a loop over the set itself would also call listeners that are added during the loop.
     const present = [...this.#listeners];
     for (const listener of present) if (this.#listeners.has(listener)) listener(value);
   }

@@ -77,7 +77,7 @@ describe('the extension points of plugins', () => {
   }
 
   it('list contributions in the order of dependencies, and those of one plugin in the order of its calls', async () => {
-    // The plugins are added in the reverse order. Those without a dependency on each other start at the same time.
+    // Each plugin is added before its dependencies. Plugins without a dependency on each other start at the same time.
     add('last', offering('x'), ['menu', 'middle']);
     add('middle', offering('b', 'a'), ['first', 'menu']);
     add('first', offering('z'));

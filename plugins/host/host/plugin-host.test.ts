@@ -69,7 +69,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Widget']);
     });
 
-    it('makes an instance of a plugin class, with the interfaces of the host', async () => {
+    it('makes an instance of a plugin class, which can use schemeManager, logger and signal', async () => {
       const Widget = widgetModel();
       const calls: string[] = [];
       class Mine extends BasePlugin {
@@ -262,7 +262,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Good']);
     });
 
-    it('fails the plugin when an index fails after its start, aborts its signal, and calls its stop method', async () => {
+    it('fails a plugin when its index fails after the start: aborts the signal of the plugin, and calls its stop method', async () => {
       const calls: string[] = [];
       add('good', good);
       add('bad', {

@@ -253,7 +253,7 @@ describe('the start of a plugin', () => {
       server.schemeManager.unregister(Widget, 'before');
     }
 
-    it('a duplicate in an index of one of two kinds: watches of the other kind, which was served, end with 410', async () => {
+    it('a duplicate in a unique index of one of its kinds; the server ends watches of its other kind with 410', async () => {
       await storeWidgets([
         { name: 'one', code: 'same' },
         { name: 'two', code: 'same' },

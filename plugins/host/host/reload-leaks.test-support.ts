@@ -53,7 +53,7 @@ async function living(): Promise<Living> {
 }
 
 async function reloadHundredTimes(): Promise<ReloadLeaks> {
-  // The history is short, because it keeps the last writes in memory.
+  // The history window is short: the server keeps its changes in memory, where they would look like a leak.
   const retention = { minAgeMs: 1000, minChanges: 10, maxBytes: 65_536 };
   const server = await startApiServer({ database: 'memory:', port: 0, retention });
   const host = new PluginHost({ server });

@@ -48,7 +48,8 @@ export async function installDependencies(folder: string, parts: DependencyParts
   const { project } = parts;
   await writeJson(join(project, 'package.json'), { private: true, ...asked });
   if (lock !== undefined) await writeJson(join(project, 'package-lock.json'), lock);
-  // npm puts the dependencies of an added package below that package, so that packages already present do not change.
+  // When the folder already has some packages, `nested` lets npm put the dependencies of each added package below this
+  // package, so that the packages that are already present do not change.
   await runInstall(parts, isWhole ? [] : ['--install-strategy=nested']);
   await mergeFolders(join(project, 'node_modules'), join(folder, 'node_modules'));
   await removeNotThePlugins(folder, ['homeostat', '@homeostat']);

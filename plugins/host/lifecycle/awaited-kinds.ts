@@ -13,7 +13,7 @@ export interface KnownPlugin {
   readonly name: string;
   readonly phase: PluginPhase;
   readonly isEnabled: boolean;
-  /** The group of its kinds, or undefined when its kinds may be in any group. */
+  /** The group of the plugin's kinds; undefined when the plugin's kinds may be in any group. */
   readonly group: PluginManifest['group'];
 }
 

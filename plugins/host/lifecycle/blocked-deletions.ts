@@ -9,7 +9,7 @@ export interface BlockedKind {
   readonly kind: string;
   readonly finalizer: string;
   readonly count: number;
-  /** The keys of these objects: at most ten, the first ones by name. */
+  /** The keys of the objects that still exist: at most ten, the first ones by name. */
   readonly names: readonly string[];
 }
 

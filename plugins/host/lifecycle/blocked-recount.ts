@@ -16,8 +16,8 @@ export interface BlockedRecountParts {
 }
 
 /**
- * Repeatedly counts the deletions that wait for plugins that do not run. The number grows when clients delete objects
- * of a kind that another plugin serves.
+ * Repeatedly counts the deletions that wait for the finalizers of plugins that do not run. The number can change only
+ * for kinds that are served without these plugins, such as the kinds of other plugins.
  */
 export class BlockedRecount {
   readonly #parts: BlockedRecountParts;
@@ -43,7 +43,10 @@ export class BlockedRecount {
     return this.#held.get(name)?.kinds;
   }
 
-  /** Called when a plugin has stopped or failed. Counts every 30 s while a plugin that ran before does not run. */
+  /**
+   * Called when a plugin has stopped or failed. As long as a plugin that ran before does not run, counts every 30 s the
+   * deletions that its finalizers block.
+   */
   later(): void {
     const { clock, instances } = this.#parts;
     const isAwaited = instances().some((each) => !each.isRunning && this.#held.has(each.manifest.name));

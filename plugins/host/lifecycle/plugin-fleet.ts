@@ -267,15 +267,19 @@ export class PluginFleet {
     return this.isEnabled(name) && !this.#isStopping;
   }
 
-  /** True when the plugin of an ended instance should run, and no other instance has replaced or will replace it. */
+  /**
+   * True when an instance has ended, its plugin should run, and no other instance has replaced or will replace the
+   * ended one.
+   */
   #needsNext(ended: PluginInstance): boolean {
     const { name } = ended.manifest;
     return this.get(name) === ended && this.#isWanted(name) && ended.successor === undefined;
   }
 
   /**
-   * True when an instance must end: its plugin is disabled, it is retired, or it runs and a dependency of it, even an
-   * optional one, is ending.
+   * True when an instance must end, for one of these reasons: its plugin is disabled, or the host stops; `retire` was
+   * called, for a reload, a crash or a replacement; or the instance runs, and one of its dependencies, even an optional
+   * one, is ending.
    */
   #mustEnd(instance: PluginInstance): boolean {
     const { name } = instance.manifest;

@@ -118,7 +118,7 @@ export class PluginInstance {
       await run.start();
       if (this.#phase === 'Starting') this.#move('started', { phase: 'Started', run });
     } catch (error) {
-      // A stop that began during the start releases the resources of the run.
+      // In any other phase, stop() was called meanwhile, which has called run.stop().
       if (this.#phase !== 'Starting') return;
       await run.stop();
       if (this.#phase === 'Starting') this.fail(error, failureOf(error));

@@ -97,7 +97,7 @@ describe("the permissions of a plugin's client", () => {
     );
   });
 
-  it('allow no other request; the error has the line to add to the manifest', async () => {
+  it('allow no request to a kind of another plugin; the error has the lines to add to the manifest', async () => {
     const client = await clientOf(definePlugin({ models: [Widget] }), { group: 'widgets.example.com' });
     const cure =
       'add "permissions:" to plugin.yaml, with: - {apiGroups: [parts.example.com], resources: [parts], verbs: [list]}, ' +

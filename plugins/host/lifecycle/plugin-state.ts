@@ -17,7 +17,7 @@ export type PluginState =
   | { readonly phase: 'Created' }
   /** The module is loaded; the plugin waits until its dependencies are Started. */
   | { readonly phase: 'Resolved'; readonly plugin: Plugin }
-  /** The plugin has a run. During `Starting`, its kinds are registered and indexed. */
+  /** The plugin has kinds, controllers and endpoints. During `Starting`, the host registers and indexes its kinds. */
   | { readonly phase: 'Starting' | 'Started' | 'Stopping'; readonly run: PluginRun }
   | { readonly phase: 'Stopped' }
   | { readonly phase: 'Failed'; readonly failure: PluginFailure; readonly reason: string };

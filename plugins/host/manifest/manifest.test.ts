@@ -162,9 +162,9 @@ roles:
       .that.satisfies((message: string) => {
         expect(message.split('; ').map((each) => each.replace(/(must consist of).*/, '$1'))).to.deep.equal([
           'plugin.yaml:4: permissions[0]: verbs: is missing',
-          'plugin.yaml:4: permissions[0].apiGroups: must be a list of texts, and not empty',
+          'plugin.yaml:4: permissions[0].apiGroups: must be a list of at least one text, and only in apiGroups may a text be empty',
           'plugin.yaml:7: permissions[1]: unknown key "resource". Did you mean "resources"?',
-          'plugin.yaml:8: permissions[1].resources: must be a list of texts, and not empty',
+          'plugin.yaml:8: permissions[1].resources: must be a list of at least one text, and only in apiGroups may a text be empty',
           'plugin.yaml:10: permissions[2]: must be a rule with apiGroups, resources and verbs',
           'plugin.yaml:11: permissions[3]: unknown key "nonResourceURLs". The keys are apiGroups, resources, resourceNames, verbs.',
           'plugin.yaml:11: permissions[3]: apiGroups: is missing',

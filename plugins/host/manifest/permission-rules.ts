@@ -105,7 +105,7 @@ function checkRule(
 function checkTexts(value: unknown, field: string, mayBeEmpty: boolean): readonly Mistake[] {
   const isList = Array.isArray(value) && value.length > 0;
   if (isList && value.every((each) => typeof each === 'string' && (mayBeEmpty || each !== ''))) return [];
-  return [mistake(field, 'must be a list of texts, and not empty')];
+  return [mistake(field, 'must be a list of at least one text, and only in apiGroups may a text be empty')];
 }
 
 function unknownKeys(

@@ -40,7 +40,7 @@ export interface PluginObserved {
   readonly phase: PluginPhase;
   /** One CamelCase word: the reason why the plugin is Failed, or is Stopped although the host runs. */
   readonly reason?: string;
-  /** The reason as a sentence for users. */
+  /** A sentence for users that explains `reason`. */
   readonly message?: string;
   /** The version of the plugin that this status describes. */
   readonly observedVersion?: string;

@@ -22,7 +22,10 @@ export interface PluginObjectsParts {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady' | 'sharesDatabase'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called for each object once `follow` is called, and after each change. Calls for one name do not overlap. */
+  /**
+   * Called for each object when the host begins to `follow` the objects, and for an object after each of its changes.
+   * Calls for one name do not overlap.
+   */
   readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
   /**
    * Called when an object was deleted. Returns true when its plugin was removed as well; otherwise the object is
@@ -91,7 +94,7 @@ export class PluginObjects {
     return isQuiet && (!this.#isServed || [...this.#writers.values()].every((writer) => writer.isIdle()));
   }
 
-  /** Writes the remaining reports, and unregisters the kind. Never rejects. */
+  /** Writes the remaining reports, and unregisters the kind Plugin. Never rejects. */
   async close(): Promise<void> {
     this.#unfollow.abort();
     await this.#opened;
@@ -103,7 +106,7 @@ export class PluginObjects {
     try {
       this.#parts.server.schemeManager.unregister(this.#kind, serviceOwner);
     } catch (err) {
-      this.#parts.logger.error({ err }, 'could not unregister the kind of plugins');
+      this.#parts.logger.error({ err }, 'could not unregister the kind Plugin');
     }
   }
 
@@ -118,7 +121,7 @@ export class PluginObjects {
       for (const writer of this.#writers.values()) writer.open();
       return items.map(({ metadata, spec }) => ({ name: metadata.name, ...wishesOf(spec) }));
     } catch (err) {
-      logger.error({ err }, 'the kind of plugins could not be served, so plugins have no objects');
+      logger.error({ err }, 'could not serve the kind Plugin, so no plugin has an object of this kind');
       return [];
     }
   }

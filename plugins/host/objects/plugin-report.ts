@@ -10,7 +10,10 @@ import type { KindProgress } from '../lifecycle/served-kinds.ts';
 export interface PluginReport {
   /** Absent for a plugin that the host does not have. */
   readonly identity?: PluginIdentity;
-  /** The user's fields for the spec of a new object. An existing object keeps its own values of these fields. */
+  /**
+   * The first values of `enabled` and `reload` in the spec of the plugin's object, when the host creates it. Users may
+   * then change the values in the object, and the host does not overwrite them.
+   */
   readonly wishes: PluginWishes;
   readonly phase: PluginPhase;
   /** Absent when the phase needs no reason. */

@@ -1,7 +1,7 @@
 import type { Declaration } from '../declared/declared-object.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 
-/** The source of a plugin. */
+/** The place that a plugin comes from, usually a folder: gives the plugin's manifest, code and files. */
 export interface PluginSource {
   readonly manifest: PluginManifest;
   /** The real path of the plugin's folder; absent for a plugin without a folder. */

@@ -182,7 +182,7 @@ describe('the settings of a plugin', () => {
     await set('later', { anything: true });
   });
 
-  it('fail only their plugin when they break the schema, with every wrong field, until a user corrects them', async () => {
+  it('that break the schema fail only their plugin, until a user corrects them; the reason names every wrong field', async () => {
     await store('mail', { host: '', port: 0 });
     add('mail');
     add('other', null);

@@ -23,7 +23,7 @@ const items = defineExtensionPoint<Item>('menu/items');
 const ordered = defineEvent<{ readonly id: number }>('shop/ordered');
 
 describe("the types of a plugin's interfaces", () => {
-  it('settings have the type argument of BasePlugin or definePlugin, or else the type SettingsValues', () => {
+  it('the type of settings is the type argument of BasePlugin or definePlugin; without an argument, it is SettingsValues', () => {
     class Mail extends BasePlugin<MailSettings> {
       override async start(): Promise<void> {
         isExactly<ReturnType<typeof this.settings.get>, MailSettings>(true);

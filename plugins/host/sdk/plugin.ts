@@ -96,7 +96,10 @@ export interface PluginDefinition<S extends object = SettingsValues> {
   readonly controllers?: readonly ControllerDefinition[];
   /** Routers, controller classes, or instances of controller classes. */
   readonly endpoints?: readonly Endpoint[];
-  /** Hooks made by `admit`. They apply before the first write to a kind of `models`. */
+  /**
+   * Hooks made by `admit`. The host adds them together with the kinds of `models`, so that no write to these kinds can
+   * come before the hooks.
+   */
   readonly admission?: readonly Admission[];
   /** Called when the kinds of `models` are indexed. The call has 30 s; an error or a timeout fails only this plugin. */
   start?(context: PluginContext<S>): unknown;

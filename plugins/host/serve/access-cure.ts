@@ -29,7 +29,9 @@ export function accessCure(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns what the user can do after an error of {@link accessCure}, or when the server does not respond. */
+/**
+ * Returns what the user can do about an error that {@link accessCure} knows, or about a server that cannot be reached.
+ */
 export function reachCure(error: unknown): string | undefined {
   const known = accessCure(error);
   if (known !== undefined) return known;

@@ -31,7 +31,8 @@ export class AdminKubeconfig implements AdministratorFile {
     const problem = secretFileProblem(this.path);
     if (problem !== undefined) throw new Error(`${this.path}: ${problem}`);
     const { token } = readKubeconfig(this.path);
-    // The server creates no token for a shared database that has one, because another machine may have the file.
+    // If the file is missing and the database already has a token, only a server on SQLite creates another token: a
+    // database on a server may be shared, and another machine may have the file with its token.
     const cure =
       'put the token, or another one, into the file; with SQLite, you can also delete the file: the server then creates a new one when it starts';
     if (token === undefined) throw new Error(`${this.path}: has no token: ${cure}`);

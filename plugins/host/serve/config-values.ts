@@ -60,7 +60,7 @@ export class ConfigValues {
     this.problems.push(`${origin}: ${problem}`);
   }
 
-  /** Refuses an option that is given, if it is not `false`. Called when the option on which it depends is missing. */
+  /** Refuses `option` if it is given and not `false`. Called when `other`, which `option` depends on, is missing. */
   needs(option: ServeOptionName, other: ServeOptionName | 'auth required'): void {
     const found = this.#find(option);
     if (found !== undefined && found.value !== false && found.value !== 'false') {
@@ -165,7 +165,10 @@ export class ConfigValues {
         );
   }
 
-  /** Returns a text if `check` finds no problem in it. */
+  /**
+   * Returns the text of an option; undefined when the option is not set. Records a problem and returns undefined if
+   * `check` finds a problem in the text.
+   */
   checked(option: ServeOptionName, check: (text: string) => readonly string[]): string | undefined {
     const found = this.text(option);
     if (found === undefined) return undefined;

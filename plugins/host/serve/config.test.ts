@@ -75,7 +75,7 @@ describe('the configuration of serve', () => {
     for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });
 
-  it('puts admin.kubeconfig beside the SQLite file, or into data; isOpenByDefault has no effect with --auth, with a token or beyond loopback', () => {
+  it('puts admin.kubeconfig beside the SQLite file, else into data; isOpenByDefault opens only loopback without a token', () => {
     expect(read({ database: 'sqlite:/var/lib/h/x.db' }).adminKubeconfig).to.equal('/var/lib/h/admin.kubeconfig');
     expect(read({ database: 'memory:' }).adminKubeconfig).to.equal('data/admin.kubeconfig');
     const authOf = (flags: Readonly<Record<string, unknown>>): string =>

@@ -70,7 +70,7 @@ class PluginArchives {
     return route(groupVersion)
       .GET('/archives', async () => ServerResponse.ok().json(await this.#state()), {
         summary:
-          'Returns the plugins that requests can uninstall, and the reason why requests cannot install plugins, or null',
+          'Returns the plugins that requests can uninstall, and why requests cannot install plugins (null if they can)',
       })
       .POST('/archives', async (request) => this.#alone(async (folder) => this.#install(request, folder)), {
         summary: 'Installs the plugin of an archive (.tgz), replacing a plugin of the same name',

@@ -42,7 +42,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('12:34:56 warn  p: lost [2J  lease=a n=3\n');
   });
 
-  it('shows the attempts 1, 2, 4 and 8 of an error, and only the stack frames of plugins [spec experience-logs]', () => {
+  it('shows a repeated error only at the attempts 1, 2, 4 and 8, and only the stack frames of plugins [spec experience-logs]', () => {
     const pretty = log();
     for (let attempt = 1; attempt <= 9; attempt += 1) pretty.write(failure(attempt));
     const said = '12:34:56 error p/greeting world: nope: reconcile failed; trying again, attempt';
@@ -56,7 +56,7 @@ describe('PrettyLog', () => {
     ]);
   });
 
-  it('shows a different error of the same object with its stack', () => {
+  it('shows the stack of an error again when it differs from the previous error of the object', () => {
     const pretty = log();
     for (const [attempt, message] of [
       [5, 'a'],

@@ -103,7 +103,7 @@ describe('a group of processes', () => {
     expect(code).to.equal(1);
   });
 
-  it('kills all its processes at once', () => {
+  it('kills all its processes immediately, also those that do not listen yet', () => {
     begin(2);
     forks[0]?.onListening();
     group.kill();

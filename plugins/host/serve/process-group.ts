@@ -87,7 +87,7 @@ export class ProcessGroup {
     this.#stop();
   }
 
-  /** Kills all processes at once. */
+  /** Kills all processes immediately, without a request to stop. */
   kill(): void {
     for (const { process } of this.#members.values()) process.kill();
   }

@@ -64,11 +64,11 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     description:
       'where objects are stored: sqlite:<file>, postgres://…, mysql://…, etcd://… or memory: (default: sqlite:./data/homeostat.db)',
   },
-  host: { kind: 'text', value: '<address>', description: 'address to listen on (default: 127.0.0.1)' },
+  host: { kind: 'text', value: '<address>', description: 'address on which the server listens (default: 127.0.0.1)' },
   port: {
     kind: 'whole number',
     value: '<number>',
-    description: 'port to listen on; 0 picks a free port (default: 8700)',
+    description: 'port on which the server listens; 0 picks a free port (default: 8700)',
   },
   plugin: { kind: 'list', value: '<folder>', description: 'folder of a plugin; may be repeated' },
   'plugins-dir': {
@@ -108,7 +108,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<secret>',
     description:
-      "the administrator's token; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: a token that the server makes, in admin.kubeconfig beside the SQLite file, else in ./data)",
+      "the administrator's token; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: a token that the server makes, in admin.kubeconfig beside the SQLite file, or in ./data with another database)",
   },
   'encryption-config': {
     kind: 'text',
@@ -135,7 +135,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   },
   tls: {
     kind: 'switch',
-    description: "serve HTTPS, with a certificate of the server's own authority, or with --tls-cert",
+    description: "serve HTTPS: with --tls-cert if it is given, else with a certificate of the server's own authority",
   },
   'tls-cert': {
     kind: 'text',
@@ -189,7 +189,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'whole number',
     value: '<number>',
     description:
-      'maximum size of the kept changes, in MiB of objects; above it, the oldest are dropped, whatever the two minimums are (default: 256, or an eighth of the memory of the container or machine if this is less)',
+      'maximum size of the kept changes, in MiB of objects; above it, the oldest are dropped, even if --history-seconds or --history-changes would keep them (default: 256, or an eighth of the memory of the container or machine if this is less)',
   },
   'event-ttl': {
     kind: 'text',

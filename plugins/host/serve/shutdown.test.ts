@@ -27,7 +27,7 @@ describe('the shutdown of a server', () => {
     expect(exits).to.deep.equal([143]);
   });
 
-  it('stays orderly when the first signal follows a request to stop', () => {
+  it('is still orderly at the first signal after a call of stop, and immediate at the second one', () => {
     shutdown.stop();
     expect(shutdown.signal.aborted).to.equal(true);
     signal();

@@ -24,7 +24,7 @@ export class StrictPlugins {
     this.check();
   }
 
-  /** Ends the server when one of these plugins is Failed. */
+  /** Ends the server when one of the plugins of `--plugin` is Failed. */
   check(): void {
     const { host, logger, fail } = this.#parts;
     const failed = host()

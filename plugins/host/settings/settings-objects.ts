@@ -82,7 +82,7 @@ export class SettingsObjects {
     }
   }
 
-  /** Starts to pass changes to plugins. */
+  /** Starts to pass changes of settings to the plugins. */
   follow(): void {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }

@@ -35,16 +35,16 @@ export interface PlanOptions {
   readonly timeoutMs?: number;
 }
 
-/** A difference between an object in the export and the same object after the plan. */
+/** The difference between an object in the export and the same object at the end of the simulated time. */
 export interface PlannedChange {
   readonly action: 'create' | 'change' | 'delete';
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace?: string;
   readonly name: string;
-  /** Absent for `create`. */
+  /** The object in the export; absent for `create`. */
   readonly before?: ApiObject;
-  /** Absent for `delete`. */
+  /** The object at the end of the simulated time; absent for `delete`. */
   readonly after?: ApiObject;
   /** The number of writes of the object in the plan; absent for a deleted object. */
   readonly writes?: number;
@@ -67,7 +67,7 @@ export interface ChangePlan {
   readonly failures: readonly PlannedFailure[];
   /** The reason why the plugins still had work at the end; absent if they had no work. */
   readonly unsettled?: string;
-  /** The revision of the export. */
+  /** The revision of the database in the export file from which the plan starts. */
   readonly revision: number;
 }
 

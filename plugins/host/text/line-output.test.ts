@@ -31,7 +31,7 @@ describe('LineOutput', () => {
     return `${String(index).padStart(10_000, '-')}\n`;
   }
 
-  it('makes only the first line wait when the reader does not read', () => {
+  it('waits once for a reader that does not read, and then drops further lines at once', () => {
     const begun = performance.now();
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     // Each wait is 50 ms, so 100 waits would be 5 s.
@@ -48,7 +48,7 @@ describe('LineOutput', () => {
     expect(read()).to.equal('whole\n');
   });
 
-  it('writes whole lines after lines that were dropped completely', () => {
+  it('writes no extra line break before the next line when the line before was dropped as a whole', () => {
     // 64 KiB fill the pipe, so that no part of the next line is written.
     for (let index = 0; index < 64; index += 1) output.write(`${'x'.repeat(1023)}\n`);
     output.write('dropped\n');

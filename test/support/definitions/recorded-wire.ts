@@ -36,7 +36,7 @@ export interface WireAnswer {
 }
 
 interface SendOptions {
-  /** Called when a watch is open. */
+  /** If the request is a watch: called once the server has opened the watch, for example to cause its events. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
   /** True when the request must store nothing, as in the recording. */
   readonly isDry?: boolean;

@@ -18,7 +18,7 @@ export function authenticationConfiguration(...entries: readonly string[]): stri
   return `apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:${entries.join('')}`;
 }
 
-/** Returns a PEM text with the indentation that an entry needs. */
+/** Indents each line of a PEM text by 6 spaces, as a block of text in an entry of `jwt` needs. */
 export function indented(text: string): string {
   return text.trim().replaceAll(/^/gm, '      ');
 }

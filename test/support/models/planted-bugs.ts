@@ -41,7 +41,7 @@ export const host = controller(Guest, {
   },
 });
 
-/** A controller for each mistake. */
+/** Controllers that each make one mistake of an author. The keys name the mistakes. */
 export const bugs = {
   'a missing await at the last write': controller(Guest, {
     owns: [Card],

@@ -28,7 +28,7 @@ function person(name: string, noteLength: number): Person {
   return Object.assign(new Person(), {
     apiVersion: 'people.example.com/v1alpha1',
     kind: 'Person',
-    // Values of labels fill the heap.
+    // The index of labels is in the heap, so the label values fill the heap. The note is stored outside of the heap.
     metadata: { name, labels: Object.fromEntries(labels), annotations: { note: 'x'.repeat(noteLength) } },
     spec: { name: 'Ann', age: 30 },
   });

@@ -5,7 +5,7 @@ import type { WatchReader } from '../network/watch-reader.ts';
 
 export type Policy = 'Background' | 'Foreground' | 'Orphan';
 
-/** The form of a deletion request. */
+/** How a deletion passes its propagation policy: in the body or the query of a request, or to the client in process. */
 export type Way = 'body' | 'query' | 'client';
 
 interface MachineJson {

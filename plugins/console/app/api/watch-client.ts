@@ -144,7 +144,10 @@ class Follower {
     if (changes.length > 0 && !this.#options.signal.aborted) this.#options.onChanges(changes);
   }
 
-  /** Resolves with false when another attempt makes no sense. */
+  /**
+   * Handles a failed list or watch. Resolves with true when it is time for the next attempt, and with false when a
+   * further attempt would be refused as well.
+   */
   async #recover(failure: ApiFailure): Promise<boolean> {
     const { clock, random } = this.#parts;
     // A 410 for the watch's revision: the server no longer has this revision, so the kind is listed again. A 410 before

@@ -19,7 +19,7 @@ describe('the health of an object', () => {
     expect(isBadCondition({ type: 'Painted', status: 'False' })).to.equal(false);
   });
 
-  it('is `deleting` or `progressing` while the object is being deleted, waits, or has a status of an earlier generation', () => {
+  it('is `deleting` during deletion, and `progressing` when the object waits or its status is of an earlier generation', () => {
     expect(healthOf(withStatus(condition('Ready', 'False'), { deletionTimestamp: 'now' }))).to.equal('deleting');
     expect(healthOf(withStatus({ observedGeneration: 1 }))).to.equal('progressing');
     expect(healthOf(withStatus({ observedGeneration: 2 }))).to.equal('ok');

@@ -17,7 +17,7 @@ const path = '/apis/api.plugins.internal/v1/archives';
 export interface Archives {
   /** The reason why requests cannot install plugins; empty when they can, and before the server has responded. */
   readonly problem: string;
-  /** Names of the plugins that requests can uninstall. */
+  /** The names of the installed plugins, which a request to the server can uninstall. */
   readonly installed: readonly string[];
 }
 

@@ -26,7 +26,7 @@ interface TokenUse {
 interface Uses {
   readonly user: string;
   readonly uses: readonly TokenUse[];
-  /** False when the user may have older entries. */
+  /** False when the search ended before the oldest entry of the log, so that older uses may be missing in `uses`. */
   readonly isComplete: boolean;
 }
 

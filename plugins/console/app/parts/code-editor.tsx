@@ -46,7 +46,7 @@ export function CodeEditor({ value, label, onChange, complete, check }: Props) {
       made?.destroy();
     };
   }, []);
-  // This effect runs before the next key is handled, so that the key changes the new text.
+  // A layout effect sets a new text before the editor handles the next key press, so that the key edits the new text.
   useLayoutEffect(() => {
     const echo = echoes.current.indexOf(value);
     echoes.current.splice(0, echo < 0 ? echoes.current.length : echo + 1);

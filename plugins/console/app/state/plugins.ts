@@ -52,7 +52,7 @@ export interface Contribution {
   readonly module: string;
   /** The kind to which a panel, a column or an action belongs, as `<plural>.<group>`. */
   readonly kind: string;
-  /** The field of a column. */
+  /** The path of the field that a column shows. */
   readonly path: string;
   /** The verb that a user needs for the object to see the button of an action. */
   readonly verb: string;

@@ -16,7 +16,7 @@ function documentOf(resource: Resource): Promise<JsonObject> {
   return found;
 }
 
-/** Removes the documents, because a plugin may have changed its kinds. */
+/** Removes the stored OpenAPI documents, because a plugin may have changed its kinds. */
 export function forgetSchemas(): void {
   documents.clear();
 }

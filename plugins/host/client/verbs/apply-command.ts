@@ -27,7 +27,7 @@ interface Application {
 /**
  * `homeostat apply -f`: applies objects by server-side apply, so that the fields of other managers stay unchanged. If
  * the server refuses an object, the others are still applied, and the exit code is 1. With `--diff`, the command first
- * prints the differences and asks for confirmation; if the server would refuse an object, it applies none.
+ * prints the differences and asks for confirmation; if the server would refuse an object, the command applies none.
  */
 export async function applyObjects(command: ClientCommand): Promise<number> {
   const files = filesOf(command);

@@ -134,8 +134,8 @@ function listQuery(command: ClientCommand): Query {
 }
 
 /**
- * Resolves with the result of `read`, or with undefined when the object does not exist. Then prints the error, unless
- * `--ignore-not-found` is given.
+ * Resolves with the result of `read`. When the object does not exist (404), prints the error, unless
+ * `--ignore-not-found` is given, and resolves with undefined.
  */
 async function found<T>({ flags }: ClientCommand, read: () => Promise<T>): Promise<T | undefined> {
   try {

@@ -17,7 +17,7 @@ const Book = defineModel({
   schema: { type: 'object', properties: {} },
 });
 
-/** Starts a proxy of a server that never responds to requests with a field selector. */
+/** Starts a proxy of a server. The proxy never responds to requests with a field selector, and forwards all others. */
 async function startStalledProxy(target: string): Promise<Server> {
   const forward = (incoming: IncomingMessage, response: ServerResponse): void => {
     const { method, headers, url = '' } = incoming;

@@ -16,7 +16,7 @@ import { readTimeoutMs } from './wait-timeout.ts';
 type Goal = (object: ServerObject | undefined) => boolean;
 
 const defaultTimeoutMs = 30_000;
-/** The minimum time limit of a list request: each object is checked once, even if no time is left to wait. */
+/** The minimum time limit of a list request. With it, each object is checked once even after the wait's time limit. */
 const minListMs = 10_000;
 
 /** `homeostat wait --for=…`: waits until objects meet the condition. */

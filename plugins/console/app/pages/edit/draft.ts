@@ -41,8 +41,8 @@ export function ownersOfField(object: ApiObject, path: Path): readonly string[] 
 }
 
 /**
- * In managedFields, the key of a field is `f:` followed by its name. A list with keys has one more level, which the
- * search does not enter: the whole list counts as owned.
+ * Returns true when `fields`, the `fieldsV1` of a manager, contains the field at `path` or a part of the field. A
+ * manager that owns one item of a list counts as an owner of each item.
  */
 function ownsField(fields: Json | undefined, path: Path): boolean {
   const [step, ...rest] = path;

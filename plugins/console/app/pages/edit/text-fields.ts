@@ -111,7 +111,7 @@ interface Line {
   /** The length of the text before the name, including dashes. */
   readonly indent: number;
   readonly name: string;
-  /** The length of the text before the first dash. */
+  /** The number of spaces before the dash that begins a list item; undefined when the line begins no item. */
   readonly dash: number | undefined;
   readonly isBlank: boolean;
 }

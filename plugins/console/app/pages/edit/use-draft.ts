@@ -13,7 +13,7 @@ export interface Draft extends LeftDraft {
   readonly setFormat: (format: TextFormat) => void;
   readonly setText: (text: string) => void;
   readonly setField: (path: Path, value: Json | undefined) => void;
-  /** Merges the changes of another writer. A text with a mistake stays unchanged. */
+  /** Merges the stored changes of `writer` into this draft. A draft whose text cannot be parsed stays unchanged. */
   readonly merge: (stored: JsonObject, writer: string) => void;
   readonly settle: (conflict: MergeConflict) => void;
   /** Replaces the whole draft by a stored state. */

@@ -49,7 +49,7 @@ describe('the rows of a live list', () => {
     expect(names(rows)).to.equal('bdfgijkz');
   });
 
-  it('leave out new objects that belong before the first row, when the list does not begin with its first part', () => {
+  it('leave out new objects that sort before the first row, while the page shows a later part of the list', () => {
     const rows = startTable(true);
     rows.isLater = true;
     rows.apply([change('ADDED', 'a'), change('MODIFIED', 'aa'), change('ADDED', 'c'), change('ADDED', 'g')], 0);

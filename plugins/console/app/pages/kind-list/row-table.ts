@@ -121,7 +121,7 @@ export class RowTable {
   hasMore = false;
   /** True for a later part of a list; changed rows before the first loaded one are not shown then. */
   isLater = false;
-  /** False before the first chunk. */
+  /** False until the first rows have been received from the server. */
   isRead = false;
   total = 0;
 
@@ -240,7 +240,7 @@ export class RowTable {
     this.#placeMoved();
     const compare = this.#compare;
     const at = compare === undefined ? 0 : placeOf(this.#order, row, compare);
-    // A later part of the list does not show the rows before it.
+    // A row before the first loaded row may belong to an earlier part of the list, so a later part does not show it.
     if (this.isLater && compare !== undefined && at === 0) return;
     const isBeyond = compare === undefined ? row.mark !== 'new' : at > 0 && at === this.#order.length;
     if (this.hasMore && isBeyond) {

@@ -44,8 +44,9 @@ export interface Rows {
   readonly restart: () => void;
 }
 
+/** A part of a list: the rows that the page shows at the same time, at most {@link mostRows}. */
 interface Part {
-  /** The key of the list to which the part belongs. */
+  /** The key (`listKey`) of the list of which this is a part. */
   readonly list: string;
   readonly token: string;
   readonly offset: number;

@@ -13,7 +13,7 @@ interface Props {
   readonly object: ApiObject;
 }
 
-/** The tab that shows the object as YAML, by default without managedFields, and the managers of its fields. */
+/** The tab that shows the object as YAML (by default without managedFields), and beside it the field managers. */
 export function RawTab({ object }: Props) {
   const [isWhole, setWhole] = useState(false);
   const text = useMemo(() => {

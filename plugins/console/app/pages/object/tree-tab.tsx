@@ -36,7 +36,8 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
   const [family, setFamily] = useState<Family>();
   const [failure, setFailure] = useState<ApiFailure>();
   const [attempt, setAttempt] = useState(0);
-  // Runs of controllers change the owned objects, often without a change of the object itself.
+  // Runs of controllers often change the owned objects without a change of the object itself, so the tree is read again
+  // when the reports of the controllers change, too.
   const { list = [] } = useControllers();
   const stamp = useThrottled(`${textOf(object.metadata.resourceVersion)} ${reportsOf(list)}`, rereadMs);
   useEffect(() => {

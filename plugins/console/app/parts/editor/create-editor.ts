@@ -20,7 +20,7 @@ export interface EditorParts {
 }
 
 export interface Editor {
-  /** Replaces the text, unless it is the same. Does not call `onChange`. */
+  /** Replaces the text of the editor, unless `text` is equal to it. Does not call `onChange`. */
   setText(text: string): void;
   /** Checks the text again, because its mistakes may differ although the text has not changed. */
   recheck(): void;
