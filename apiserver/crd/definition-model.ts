@@ -114,7 +114,8 @@ const webhook = fields({
   clientConfig: fields(clientConfigFields),
   conversionReviewVersions: {
     ...texts,
-    description: 'The versions of ConversionReview that the webhook understands: v1.',
+    description:
+      'The versions of ConversionReview that the webhook understands; the server sends the first that is v1 or v1beta1.',
   },
 });
 

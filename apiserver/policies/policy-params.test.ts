@@ -1,26 +1,58 @@
 import { expect } from 'chai';
 import type { ParamRef } from '../builtin/objects/policy-objects.ts';
+import { createPerson, createPersonCache, personEntry } from '../index/person.fixture.ts';
+import type { KindCache } from '../index/kind-cache.ts';
+import type { Entry } from '../index/entry.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { paramsOf } from './policy-params.ts';
 
-describe('the parameters of an admission policy, when the object home/limits cannot be read', () => {
-  const cache = { broken: new Map([['home/limits', {}]]), get: () => undefined, entries: () => [] };
-  const table = { get: () => ({ model: { scope: 'Namespaced' }, cache }) } as unknown as ResourceTable;
+/** Resolves with the names of the parameters that a binding selects from the objects of a cache. */
+async function namesOf(cache: KindCache, paramRef: ParamRef, namespace: string): Promise<readonly unknown[]> {
+  const resource = { model: { scope: 'Namespaced' }, cache, show: (entry: Entry) => entry };
+  const table = { get: () => resource } as unknown as ResourceTable;
+  const params = await paramsOf(table, { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' }, paramRef, namespace });
+  return params.map((object) => object?.metadata.name);
+}
 
-  const params = (paramRef: ParamRef, namespace: string): unknown =>
-    paramsOf(table, { paramKind: { apiVersion: 'v1', kind: 'ConfigMap' }, paramRef, namespace });
+async function messageOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(String, (error: unknown) => (error as Error).message);
+}
+
+describe('the parameters of an admission policy, when the object home/limits cannot be read', () => {
+  let cache: KindCache;
   const unreadable = 'the parameter object "home/limits" cannot be read: correct or delete it';
 
-  it('are an error for a binding that names the object', () => {
-    expect(() => params({ name: 'limits', parameterNotFoundAction: 'Allow' }, 'home')).to.throw(unreadable);
+  beforeEach(() => {
+    cache = createPersonCache('Namespaced');
+    Object.defineProperty(cache, 'broken', { value: new Map([['home/limits', {}]]) });
   });
 
-  it('are an error for a binding that selects objects in the namespace home, since the labels of limits are unknown', () => {
-    expect(() => params({ selector: {}, parameterNotFoundAction: 'Allow' }, 'home')).to.throw(unreadable);
+  it('are an error for a binding that names the object', async () => {
+    const names = namesOf(cache, { name: 'limits', parameterNotFoundAction: 'Allow' }, 'home');
+    expect(await messageOf(names)).to.equal(unreadable);
   });
 
-  it('are an empty list, without an error, for a binding with another name, or with a selector in another namespace', () => {
-    expect(params({ name: 'other', parameterNotFoundAction: 'Allow' }, 'home')).to.deep.equal([]);
-    expect(params({ selector: {}, parameterNotFoundAction: 'Allow' }, 'work')).to.deep.equal([]);
+  it('are an error for a binding that selects objects in the namespace home, since the labels of limits are unknown', async () => {
+    const names = namesOf(cache, { selector: {}, parameterNotFoundAction: 'Allow' }, 'home');
+    expect(await messageOf(names)).to.equal(unreadable);
+  });
+
+  it('are an empty list, without an error, for a binding with another name, or with a selector in another namespace', async () => {
+    expect(await namesOf(cache, { name: 'other', parameterNotFoundAction: 'Allow' }, 'home')).to.deep.equal([]);
+    expect(await namesOf(cache, { selector: {}, parameterNotFoundAction: 'Allow' }, 'work')).to.deep.equal([]);
+  });
+});
+
+describe('the parameters that a selector of an admission policy matches', () => {
+  it('are found by the index of labels, without a visit of all objects of the kind', async () => {
+    const cache = createPersonCache('Namespaced');
+    for (let number = 0; number < 2100; number += 1) {
+      const labels = { role: number % 1000 === 7 ? 'limits' : 'none' };
+      const namespace = number < 1500 ? 'home' : 'work';
+      cache.put(personEntry(cache, createPerson({ name: `p-${number}`, namespace, labels })));
+    }
+    cache.entries = () => expect.fail('all objects were visited');
+    const paramRef = { selector: { matchLabels: { role: 'limits' } }, parameterNotFoundAction: 'Deny' } as const;
+    expect(await namesOf(cache, paramRef, 'home')).to.have.members(['p-7', 'p-1007']);
   });
 });

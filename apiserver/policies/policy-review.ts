@@ -148,7 +148,7 @@ export class PolicyReview {
     const { paramRef } = binding.spec;
     try {
       const decisions: PolicyDecision[] = [];
-      for (const params of paramsOf(this.#parts.table, { paramKind, paramRef, namespace })) {
+      for (const params of await paramsOf(this.#parts.table, { paramKind, paramRef, namespace })) {
         const budget = new Budget(objectLimit, (cost) => this.#pause(cost));
         const values = this.#valuesOf(listed, { subject, params, budget, namespace });
         const annotate = (key: string, value: string): void =>

@@ -17,6 +17,7 @@ const roundSize = 1_000;
 let database: Database.Database;
 let revision = 0;
 let created = 0;
+let updated = 0;
 /** The revision of each object, by the number of the object. They are in memory, as they are in our store. */
 const present: number[] = [];
 
@@ -59,8 +60,8 @@ function create({ count, batch, data }: SqliteWrites): Figures {
 function update({ count, batch, data }: SqliteWrites): Figures {
   const bytes = Buffer.from(data);
   const insert = database.prepare('INSERT INTO history VALUES (?, 1, 1, ?, ?, ?)');
-  return commitAll({ count, batch }, (position) => {
-    const number = position % roundSize;
+  return commitAll({ count, batch }, () => {
+    const number = updated++ % roundSize;
     revision += 1;
     insert.run(revision, present[number], keyOf(number), bytes);
     present[number] = revision;
@@ -89,9 +90,9 @@ async function updatePaced({ perSecond, seconds, data }: PacedUpdates): Promise<
 }
 
 /** Writes all rows in commits of `batch` rows. The latency of an operation is that of its commit. */
-function commitAll({ count, batch }: Omit<SqliteWrites, 'data'>, write: (position: number) => void): Figures {
+function commitAll({ count, batch }: Omit<SqliteWrites, 'data'>, write: () => void): Figures {
   const commit = database.transaction((from: number, to: number) => {
-    for (let position = from; position < to; position += 1) write(position);
+    for (let position = from; position < to; position += 1) write();
   });
   const latencies = new Float64Array(count);
   const startMs = performance.now();

@@ -39,8 +39,8 @@ export interface WriteOptions extends NamespaceOptions {
   /** True for a request that gets the usual response, but stores nothing. */
   readonly dryRun?: boolean;
   /**
-   * The treatment of fields that the schema does not know. Default Warn: such fields are pruned, and a client over HTTP
-   * logs the server's warning.
+   * The treatment of fields that the schema does not know. Default Warn: such fields are pruned, and the client logs a
+   * warning.
    */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   /** The name of the field manager: at most 128 printable ASCII characters. */

@@ -125,7 +125,7 @@ describe('a controller', () => {
     const at = harnessFor({ reconcile: () => ({ after: 'soon' }) });
     await at.person('ada');
     await at.start();
-    expect(String(at.lines('error')[0]?.fields['err'])).to.contain('"soon" is not a duration');
+    expect(String(at.lines('error')[0]?.fields['err'])).to.contain('after: "soon" is not a duration');
   });
 
   it('does not retry a terminal error until the object changes', async () => {

@@ -103,7 +103,8 @@ export class Controller {
     this.#logger = childLogger(parts.logger, { controller: definition.name });
     this.#informers = new Map(informersOf(definition, client));
     const readable = readableInformers(definition, this.#informers);
-    this.#view = new CacheView(readable);
+    const selective = [...readable.keys()].filter((cacheId) => !this.#informers.has(cacheId));
+    this.#view = new CacheView(readable, new Set(selective));
     this.#pool = new WorkerPool(definition.concurrency);
     const depth = (): number => sum(this.#present(), ({ queue }) => queue.length);
     this.#observer = new RunObserver({ controller: definition, clock, metrics, depth });

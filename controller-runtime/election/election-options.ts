@@ -1,5 +1,5 @@
 import { checkName } from '../api/index.ts';
-import { parseDuration, type Duration } from '../controller/definition/parse-duration.ts';
+import { durationOption, type Duration } from '../controller/definition/parse-duration.ts';
 
 /**
  * The options of a leader election. Several processes compete for a Lease (`coordination.k8s.io/v1`), and the leader is
@@ -61,14 +61,13 @@ export const jitterFactor = 1.2;
 const maxLeaseDurationMs = 86_400_000;
 
 /**
- * Returns the options with all defaults. Throws RangeError for an invalid option. The error names the option, except
- * when a duration cannot be parsed.
+ * Returns the options with all defaults. Throws RangeError for an invalid option; the error names the option.
  */
 export function electionSettings(options: LeaderElectionOptions, uuid: () => string): ElectionSettings {
   const { name, namespace = 'default', identity = uuid(), observe = () => {} } = options;
-  const leaseDurationMs = parseDuration(options.leaseDurationMs ?? '15s');
-  const renewDeadlineMs = parseDuration(options.renewDeadlineMs ?? '10s');
-  const retryPeriodMs = parseDuration(options.retryPeriodMs ?? '2s');
+  const leaseDurationMs = durationOption('leaderElection.leaseDurationMs', options.leaseDurationMs ?? '15s');
+  const renewDeadlineMs = durationOption('leaderElection.renewDeadlineMs', options.renewDeadlineMs ?? '10s');
+  const retryPeriodMs = durationOption('leaderElection.retryPeriodMs', options.retryPeriodMs ?? '2s');
   check(checkName(name, 'subdomain').length === 0, `name: ${JSON.stringify(name)} is not a DNS subdomain`);
   check(checkName(namespace, 'label').length === 0, `namespace: ${JSON.stringify(namespace)} is not a DNS label`);
   check(

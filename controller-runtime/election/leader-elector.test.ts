@@ -314,6 +314,7 @@ describe('a leader elector', () => {
       [{ leaseDurationMs: '10s' }, 'leaderElection.leaseDurationMs: must be more than renewDeadlineMs'],
       [{ leaseDurationMs: 15_500 }, 'leaderElection.leaseDurationMs: must be whole seconds'],
       [{ leaseDurationMs: '25h' }, 'leaderElection.leaseDurationMs: must be whole seconds'],
+      [{ leaseDurationMs: 'soon' }, 'leaderElection.leaseDurationMs: "soon" is not a duration'],
       [{ renewDeadlineMs: 2400 }, 'leaderElection.renewDeadlineMs: must be more than 1.2 times retryPeriodMs'],
       [{ retryPeriodMs: 0 }, 'leaderElection.retryPeriodMs: must be above 0'],
       [{ name: 'No Name' }, 'leaderElection.name: "No Name" is not a DNS subdomain'],

@@ -5,7 +5,7 @@ import { systemClock, systemRandom, systemUuid } from '../clock/system-clock.ts'
 import { Controller, type ControllerParts } from '../controller/controller.ts';
 import type { ControllerDefinition } from '../controller/definition/controller-definition.ts';
 import type { OwnedSource, WatchSource } from '../controller/definition/followed-kind.ts';
-import { parseDuration } from '../controller/definition/parse-duration.ts';
+import { durationOption } from '../controller/definition/parse-duration.ts';
 import type { RunRecord } from '../controller/observe/run-history.ts';
 import { electionSettings, type ElectionSettings, type LeaderElectionOptions } from '../election/election-options.ts';
 import { LeaderClient } from '../election/leader-client.ts';
@@ -69,8 +69,8 @@ export class Manager {
     const logger = containLogger(options.logger ?? silentLogger);
     this.#options = { client, clock, logger, uuid, metrics };
     this.#ownsMetrics = options.metrics === undefined;
-    this.#cacheSyncTimeoutMs = parseDuration(options.cacheSyncTimeoutMs ?? '2m');
-    this.#graceMs = parseDuration(options.graceMs ?? '30s');
+    this.#cacheSyncTimeoutMs = durationOption('cacheSyncTimeoutMs', options.cacheSyncTimeoutMs ?? '2m');
+    this.#graceMs = durationOption('graceMs', options.graceMs ?? '30s');
     this.#runnables = [...runnables];
     this.#random = random;
     if (options.report !== undefined) {

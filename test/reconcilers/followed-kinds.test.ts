@@ -1,5 +1,5 @@
-import { controller, generationChanged, labelsChanged, on, or, owned } from 'homeostat';
-import type { ControllerOptions, FromModel, MappedKeys, ReconcileContext } from 'homeostat';
+import { controller, generationChanged, labelsChanged, on, or, owned, wish } from 'homeostat';
+import type { Client, ControllerOptions, FromModel, MappedKeys, ReconcileContext } from 'homeostat';
 import { createTestKit, eventually, FakeClock, startTestServer } from 'homeostat/testing';
 import { expect } from 'chai';
 import { runControllers, transports } from './both-clients.ts';
@@ -28,6 +28,25 @@ for (const transport of transports) {
       await at.client.create(Worker, { metadata: { name: 'red', labels: { [team]: 'red' } }, spec: { task: 'dig' } });
       await at.settle();
       expect(mapped).to.deep.equal(['red']);
+      await at.stop();
+    });
+
+    it('do not let a run take over an object that the selector hides from its cache', async () => {
+      const messages: string[] = [];
+      const at = await runTeam(transport, {
+        owns: [owned(Worker, { labelSelector: `${team}=red` })],
+        async reconcile({ own }: TeamRun) {
+          const made = { metadata: { name: 'free', labels: { [team]: 'red' } }, spec: { task: 'dig' } };
+          await own([wish(Worker, made)]).catch((error: unknown) => messages.push((error as Error).message));
+        },
+        before: (client) => client.create(Worker, { metadata: { name: 'free' }, spec: { task: 'rest' } }),
+      });
+      expect(messages[0]).to.match(/^own: Worker "free" exists, and Team "red" does not control it/);
+      expect((await at.client.get(Worker, 'free')).spec.task).to.equal('rest');
+      await at.client.delete(Worker, 'free');
+      await at.client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 2 } } });
+      await at.settle();
+      expect((await at.client.get(Worker, 'free')).spec.task).to.equal('dig');
       await at.stop();
     });
 
@@ -205,11 +224,17 @@ describe('the kinds that a controller follows', () => {
 });
 
 /** Creates a team of size 1, and runs a controller of teams until it has no work. */
-async function runTeam(transport: Transport, options: ControllerOptions<TeamObject>): Promise<Running> {
+async function runTeam(
+  transport: Transport,
+  { before, ...options }: ControllerOptions<TeamObject> & { readonly before?: (client: Client) => Promise<unknown> },
+): Promise<Running> {
   const at = await runControllers(transport, {
     models: [Team, Worker],
     controllers: [controller(Team, options)],
-    before: (client) => client.create(Team, { metadata: { name: 'red' }, spec: { size: 1 } }),
+    async before(client) {
+      await before?.(client);
+      await client.create(Team, { metadata: { name: 'red' }, spec: { size: 1 } });
+    },
   });
   await at.settle();
   return at;

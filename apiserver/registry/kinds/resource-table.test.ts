@@ -62,3 +62,32 @@ describe('a kind that is unregistered and registered again', () => {
     expect(indexed).to.be.lessThan(manyWrites);
   });
 });
+
+describe('a kind whose objects could not be indexed', () => {
+  it('is reported as not served, and not as being indexed', async () => {
+    const server = await startApiServer({ database: 'memory:', port: 0 });
+    try {
+      const Plain = { ...thingModel(), indexes: [] };
+      server.schemeManager.register(Plain);
+      await server.whenReady(Plain);
+      const labels = { owner: 'ada' };
+      await server.client.create(Plain, { metadata: { name: 'a', labels } });
+      await server.client.create(Plain, { metadata: { name: 'b', labels } });
+      server.schemeManager.unregister(Plain, serviceOwner);
+
+      const indexFunc = simpleAttribute(Plain, ({ metadata }) => metadata.labels?.['owner']);
+      const Unique = { ...Plain, indexes: [new IndexSpec({ name: 'byOwner', unique: true, indexFunc })] };
+      server.schemeManager.register(Unique);
+      const failed = await server.whenReady(Unique).catch((error: unknown) => error);
+      expect(failed).to.have.property('name', 'IndexBuildError');
+      const refused = await fetch(`${server.url}/apis/things.example.com/v1/things`);
+      expect(refused.status).to.equal(503);
+      expect(await refused.json()).to.have.property(
+        'message',
+        'things.things.example.com is not served, because its objects could not be indexed',
+      );
+    } finally {
+      await server.stop();
+    }
+  });
+});

@@ -1,9 +1,10 @@
-import { apiVersionOf } from '@homeostat/controller-runtime/api';
+import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { GroupVersionKind, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { EventEmitter } from 'eventemitter3';
 import type { BrokenEntry } from '../../index/broken-entry.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import { cureOf } from '../object/broken-object.ts';
+import { resourceName } from '../object/resource-errors.ts';
 import { versionsOfKind } from './kind-versions.ts';
 import { openResource, otherRulesOf, rulesOf } from './open-resource.ts';
 import type { OpenParts } from './open-resource.ts';
@@ -35,6 +36,7 @@ interface Slot {
   readonly ready: Promise<Resource>;
   resource: Resource | undefined;
   indexed: number;
+  hasFailed: boolean;
 }
 
 interface FoundSlot {
@@ -75,12 +77,13 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   /**
    * Returns the kind at a path, in the path's version; undefined when no kind is registered there, or when clients may
-   * not request this version. Throws ApiError ServiceUnavailable while the kind is being indexed.
+   * not request this version. Throws ApiError ServiceUnavailable while the kind is being indexed, and when its objects
+   * could not be indexed.
    */
   find(group: string, version: string, plural: string): Resource | undefined {
     const slot = this.#slotAt(group, version, plural);
     if (slot === undefined) return undefined;
-    if (slot.resource === undefined) throw notReady(slot.registration.descriptor);
+    if (slot.resource === undefined) throw notServedYet(slot);
     const { resource: storage } = slot;
     const resource = storage.model.version === version ? storage : storage.inVersion(version);
     return resource?.model.served === false ? undefined : resource;
@@ -172,11 +175,12 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   #open(registration: Registration): void {
     const { descriptor } = registration;
-    const slot: Slot = { registration, resource: undefined, indexed: 0, ready: this.#build(registration, () => slot) };
+    const ready = this.#build(registration, () => slot);
+    const slot: Slot = { registration, resource: undefined, indexed: 0, hasFailed: false, ready };
     for (const version of versionsOfKind(descriptor)) this.#slots.set(keyOf(version), slot);
     this.#last = undefined;
     // The caller of `register` may await this promise later. Until then, a rejection must not end the process.
-    slot.ready.catch(() => undefined);
+    ready.catch(() => (slot.hasFailed = true));
   }
 
   async #build(registration: Registration, slotOf: () => Slot): Promise<Resource> {
@@ -221,7 +225,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   #replace(registration: Registration): void {
     const { descriptor, origin } = registration;
     const slot = this.#slots.get(keyOf(descriptor));
-    if (slot?.resource === undefined) throw notReady(descriptor);
+    if (slot === undefined) throw notReady(descriptor);
+    if (slot.resource === undefined) throw notServedYet(slot);
     const parts = { ...this.#parts, origin, onValidateBug: this.#validateBugLog(registration) };
     slot.resource.replaceRules(rulesOf(descriptor, parts), otherRulesOf(descriptor, parts));
     slot.registration = registration;
@@ -255,6 +260,16 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     await left;
     if (this.#leaving.get(stem) === left) this.#leaving.delete(stem);
   }
+}
+
+/** Returns the 503 for a kind that has no resource. */
+function notServedYet({ registration, hasFailed }: Slot): ApiError {
+  const { descriptor } = registration;
+  if (!hasFailed) return notReady(descriptor);
+  return new ApiError(
+    'ServiceUnavailable',
+    `${resourceName(descriptor)} is not served, because its objects could not be indexed`,
+  );
 }
 
 /** Resolves when the build and all writes of an unregistered kind have ended. */

@@ -46,7 +46,7 @@ describe('the declaration of a controller', () => {
       [{ shards: '16' }, 'not "16"'],
       [{ retryLimit: -1 }, 'retryLimit'],
       [{ hotLoopRunsPerMinute: 0 }, 'hotLoopRunsPerMinute'],
-      [{ timeoutMs: 'soon' }, '"soon" is not a duration'],
+      [{ timeoutMs: 'soon' }, 'timeoutMs: "soon" is not a duration'],
       [{ reconcile: undefined }, 'reconcile must be'],
       [{ cleanup: 'x' }, 'cleanup must be'],
       [{ backoff: { baseMS: 5 } }, 'backoff: unknown key "baseMS". Did you mean "baseMs"?'],

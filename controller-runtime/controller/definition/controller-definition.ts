@@ -3,7 +3,7 @@ import { checkBackoff, type BackoffOptions } from '../../queue/backoff.ts';
 import { checkIndexes, owned, type OwnedSource, type WatchSource } from './followed-kind.ts';
 import type { Schedule } from './cron-schedule.ts';
 import type { KeySource } from './key-source.ts';
-import { parseDuration, type Duration } from './parse-duration.ts';
+import { durationOption, type Duration } from './parse-duration.ts';
 import type { Predicate } from './predicates.ts';
 import type { ReconcileContext, ReconcileFunction, Reconciler } from './reconciler.ts';
 import { timingOf, type PerObject, type Timing } from './timing.ts';
@@ -128,8 +128,8 @@ export function controller<T extends ApiObject>(
   const { name = descriptor.kind.toLowerCase(), owns = [], watches = [], sources = [], predicates, cleanup } = options;
   const { concurrency = 4, timeoutMs = 120_000, hotLoopRunsPerMinute = 100 } = options;
   const { backoff = {}, retryLimit = Infinity, indexes = [], shards } = options;
-  const deadlineMs = parseDuration(timeoutMs);
   checkName(name);
+  const deadlineMs = durationOption(`controller "${name}": timeoutMs`, timeoutMs);
   checkKeys(name, options);
   checkCount(name, { concurrency }, 1);
   checkShards(name, shards);
@@ -231,7 +231,7 @@ function checkListening(
 
 function resyncMsOf(name: string, { resync }: Pick<ControllerOptions, 'resync'>): number {
   if (resync === undefined) return Infinity;
-  const resyncMs = parseDuration(resync);
+  const resyncMs = durationOption(`controller "${name}": resync`, resync);
   if (resyncMs > 0) return resyncMs;
   throw new RangeError(`controller "${name}": resync must be above 0`);
 }

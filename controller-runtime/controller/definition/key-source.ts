@@ -1,7 +1,7 @@
 import type { Clock, Logger, ObjectKey } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import { sleep } from '../../clock/sleep.ts';
-import { parseDuration, type Duration } from './parse-duration.ts';
+import { durationOption, type Duration } from './parse-duration.ts';
 
 /** The context of a source of keys. */
 export interface SourceContext {
@@ -42,7 +42,7 @@ export function poll(
   interval: Duration,
   ask: (context: SourceContext) => Iterable<string | ObjectKey> | Promise<Iterable<string | ObjectKey>>,
 ): KeySource {
-  const intervalMs = parseDuration(interval);
+  const intervalMs = durationOption(`source "${name}": interval`, interval);
   if (intervalMs === 0) throw new RangeError(`source "${name}": the interval must be above 0`);
   return source(name, async function* again(context) {
     while (!context.signal.aborted) {

@@ -20,3 +20,12 @@ export function parseDuration(duration: Duration): number {
   for (const [, amount, unit] of duration.matchAll(partPattern)) totalMs += Number(amount) * (unitMs[unit ?? ''] ?? 0);
   return totalMs;
 }
+
+/** Returns the duration of an option in milliseconds. Throws RangeError, which begins with `option`. */
+export function durationOption(option: string, duration: Duration): number {
+  try {
+    return parseDuration(duration);
+  } catch (error) {
+    throw new RangeError(`${option}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}

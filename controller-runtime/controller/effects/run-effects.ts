@@ -6,7 +6,7 @@ import { formatTime } from '../../clock/format-time.ts';
 import type { ControllerDefinition } from '../definition/controller-definition.ts';
 import type { EffectContext, FindEffect, OnceOptions } from '../definition/external-effects.ts';
 import { ownerReferenceTo } from '../definition/owner-references.ts';
-import { parseDuration } from '../definition/parse-duration.ts';
+import { durationOption } from '../definition/parse-duration.ts';
 import type { EffectMemory } from './effect-memory.ts';
 import { formatResult, parseResult } from './effect-result.ts';
 
@@ -165,7 +165,7 @@ function askedOf(name: string, effect: Effect, options: OnceOptions<unknown>): A
   checkFind(name, options, onceOptions);
   const { find, expireAfter } = options;
   if (expireAfter === undefined) return { name, effect, find, expireAfterMs: Infinity };
-  const expireAfterMs = parseDuration(expireAfter);
+  const expireAfterMs = durationOption(`${once}: expireAfter`, expireAfter);
   if (expireAfterMs > 0) return { name, effect, find, expireAfterMs };
   throw new RangeError(`${once}: expireAfter must be above 0`);
 }

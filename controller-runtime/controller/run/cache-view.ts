@@ -46,12 +46,17 @@ const sweepAbove = 1000;
  */
 export class CacheView {
   readonly #informers: ReadonlyMap<string, Informer<ApiObject>>;
+  readonly #selective: ReadonlySet<string>;
   readonly #written = new Map<string, Written>();
   #sweepAbove = sweepAbove;
 
-  /** `informers` has the informers by cache id. Writes to a kind without an informer are not remembered. */
-  constructor(informers: ReadonlyMap<string, Informer<ApiObject>>) {
+  /**
+   * `informers` has the informers by cache id. Writes to a kind without an informer are not remembered. `selective` has
+   * the ids of the caches that keep only the objects of a selector or of some namespaces. Default: none.
+   */
+  constructor(informers: ReadonlyMap<string, Informer<ApiObject>>, selective: ReadonlySet<string> = new Set()) {
     this.#informers = informers;
+    this.#selective = selective;
   }
 
   /** The number of remembered writes. */
@@ -63,7 +68,15 @@ export class CacheView {
     return this.#informers.has(cacheId);
   }
 
-  /** Returns the newest known state of an object; undefined when it does not exist, or its kind is not followed. */
+  /** True when the cache keeps only some objects of its kind, so that an object that is not in it may exist. */
+  isSelective(cacheId: string): boolean {
+    return this.#selective.has(cacheId);
+  }
+
+  /**
+   * Returns the newest known state of an object; undefined when it does not exist, its kind is not followed, or its
+   * cache is selective and does not keep it.
+   */
   read(target: Target): ApiObject | undefined {
     const cached = this.#informers.get(target.cacheId)?.get(target.key);
     if (this.#written.size === 0) return cached;

@@ -1,5 +1,5 @@
 import { isConflict, unknownKeyOf } from '../../api/index.ts';
-import { parseDuration } from '../definition/parse-duration.ts';
+import { durationOption } from '../definition/parse-duration.ts';
 import type { ReconcileResult } from '../definition/reconciler.ts';
 import type { ConflictSource } from './run-client.ts';
 import { isTerminal } from '../definition/terminal-error.ts';
@@ -29,9 +29,10 @@ export function outcomeOfResult(result: ReconcileResult): Outcome {
   }
   const unknown = unknownKeyOf(result, resultKeys);
   if (unknown !== undefined) throw new TypeError(`the result of a run has an ${unknown}`);
-  if ('after' in result && result.after !== undefined) return { kind: 'after', delayMs: parseDuration(result.after) };
+  if ('after' in result && result.after !== undefined)
+    return { kind: 'after', delayMs: durationOption('after', result.after) };
   if ('requeueAfter' in result && result.requeueAfter !== undefined) {
-    const delayMs = parseDuration(result.requeueAfter);
+    const delayMs = durationOption('requeueAfter', result.requeueAfter);
     if (delayMs > 0) return { kind: 'after', delayMs };
   }
   return 'requeue' in result && result.requeue ? { kind: 'requeue' } : { kind: 'success' };

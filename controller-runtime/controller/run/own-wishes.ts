@@ -1,5 +1,6 @@
-import { fieldChanges, unknownKeyOf, type ApiObject } from '../../api/index.ts';
+import { fieldChanges, ignoreNotFound, unknownKeyOf, type ApiObject } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
+import { cacheIdOf } from '../definition/kind-id.ts';
 import { controllerOf, controllerReferenceTo } from '../definition/owner-references.ts';
 import type { OwnOptions, OwnResult, Wish, WishState } from '../definition/wish.ts';
 import { hasApplied, isApplied } from '../wishes/applied-fields.ts';
@@ -54,7 +55,9 @@ export async function ownWishes(
   const batches = hasOrder(wishes) ? wishOrder(wishes) : undefined;
   const table = new ChildrenTable(parts.related.allChildren(parts.object), parts.object);
   // All objects are looked up first, so that a mistake in any wish is found before the first write.
-  const present = wishes.map((wish) => table.take(wish) ?? foundElsewhere(parts, wish));
+  const known = wishes.map((wish) => table.take(wish) ?? foundElsewhere(parts, wish));
+  const isFetched = wishes.some((wish, index) => known[index] === undefined && isSelective(parts, wish));
+  const present = isFetched ? await fetchUnknown(parts, wishes, known) : known;
   const placing = { wishes, present, dryRun };
   const states = batches === undefined ? ownAtOnce(parts, placing) : ownInOrder(parts, placing, batches);
   const listed = states instanceof Promise ? await states : states;
@@ -176,6 +179,31 @@ function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
   const present = parts.view.read(targetIn(model, dependentKey(model, keyIn(object.metadata), parts.object)));
   if (present !== undefined) checkOwner(parts, wish, present);
   return present;
+}
+
+/** True when the cache of the wish's kind keeps only some objects, so that it may lack an existing object. */
+function isSelective({ view }: OwnParts, { model }: Wish): boolean {
+  return view.isSelective(cacheIdOf(model));
+}
+
+/**
+ * Returns the existing objects of the wishes. Reads from the server each object that is not known, if its cache is
+ * selective: an apply would take over an object of another owner without an error. Rejects when an object may not
+ * become a dependent.
+ */
+function fetchUnknown(
+  parts: OwnParts,
+  wishes: readonly Wish[],
+  known: readonly (ApiObject | undefined)[],
+): Promise<readonly (ApiObject | undefined)[]> {
+  const fetchOne = async (wish: Wish, found: ApiObject | undefined): Promise<ApiObject | undefined> => {
+    if (found !== undefined || !isSelective(parts, wish)) return found;
+    const { name, ...place } = dependentKey(wish.model, keyIn(wish.object.metadata), parts.object);
+    const present = await parts.client.get(wish.model, name, place).catch(ignoreNotFound);
+    if (present !== undefined) checkOwner(parts, wish, present);
+    return present;
+  };
+  return Promise.all(wishes.map((wish, index) => fetchOne(wish, known[index])));
 }
 
 /**

@@ -62,7 +62,7 @@ export function findController(
   const [only, ...others] = found;
   const isOne = others.every(({ spec }) => spec.controller === only?.spec.controller);
   if (only !== undefined && isOne) return [only, ...others];
-  const names = controllers.map(({ spec }) => spec.controller);
+  const names = [...new Set(controllers.map(({ spec }) => spec.controller))];
   if (only !== undefined)
     throw new CommandError(
       `several controllers are called "${name}": ${[...new Set(found.map(({ spec }) => spec.controller))].join(', ')}`,

@@ -32,15 +32,22 @@ async function filesOf(path: string): Promise<readonly string[]> {
   if (path === '-') return ['-'];
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() === true) return [path];
-  if (found?.isDirectory() === true) return filesIn(path, ['*.json', '*.yaml', '*.yml']);
-  if (found === undefined && isDynamicPattern(path)) return filesIn('.', [path]);
+  if (found?.isDirectory() === true) {
+    const files = await matches(['*.json', '*.yaml', '*.yml'], path);
+    if (files.length === 0) throw new CommandError(`no file in ${path} has the extension .json, .yaml or .yml`);
+    return files.map((name) => `${path.replace(/\/$/, '')}/${name}`);
+  }
+  if (found === undefined && isDynamicPattern(path)) {
+    const files = await matches([path], '.');
+    if (files.length === 0) throw new CommandError(`no file matches "${path}"`);
+    return files;
+  }
   throw new CommandError(`the path "${path}" does not exist`);
 }
 
-async function filesIn(folder: string, patterns: string[]): Promise<readonly string[]> {
-  const found = await glob(patterns, { cwd: folder, expandDirectories: false, dot: false });
-  if (found.length === 0) throw new CommandError(`no file matches ${folder}/${patterns.join(',')}`);
-  return found.sort().map((name) => (folder === '.' ? name : `${folder.replace(/\/$/, '')}/${name}`));
+async function matches(patterns: string[], cwd: string): Promise<readonly string[]> {
+  const found = await glob(patterns, { cwd, expandDirectories: false, dot: false });
+  return found.sort();
 }
 
 async function contentOf(file: string): Promise<string> {
@@ -62,7 +69,7 @@ function objectsOf(value: unknown, origin: string): readonly FileObject[] {
   if (isJsonObject(value) && value['kind'] === 'List' && Array.isArray(value['items']))
     return value['items'].flatMap((item, index) => objectsOf(item, `${origin}, item ${index + 1}`));
   if (isGivenObject(value)) return [{ object: value, origin }];
-  if (!isJsonObject(value)) throw new CommandError(`${origin}: is not an object with apiVersion, kind and metadata`);
+  if (!isJsonObject(value)) throw new CommandError(`${origin} is not an object with apiVersion, kind and metadata`);
   const missing = ['apiVersion', 'kind', 'metadata'].filter((field) => value[field] === undefined);
   throw new CommandError(`${origin}: ${missing.join(', ') || 'apiVersion, kind or metadata'} must be set`);
 }

@@ -2,10 +2,13 @@ import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { BasePlugin, controller, definePlugin } from '../index.ts';
 import type { Plugin, PluginContext } from '../index.ts';
 import { makeFolder, makePlugin, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { PluginHost } from './plugin-host.ts';
+import { pluginKind } from '../objects/plugin-kind.ts';
 import { sourceNeeding } from '../package/plugin-source.fixture.ts';
 import { pluginSource } from '../package/plugin-source.ts';
 import { widgetModel } from '../widget.fixture.ts';
@@ -322,6 +325,22 @@ describe('the plugin host', () => {
         expect(reasons).to.include(text);
       expect(host.statuses()[0]).to.deep.equal({ name: 'good', version: '1.0.0', phase: 'Started' });
     });
+  });
+
+  it('reports the version of a plugin that it refuses when the plugin is installed while the host runs', async () => {
+    const pluginsDir = await makeFolder({});
+    const running = new PluginHost({ server, clock, pluginsDir });
+    try {
+      await running.start();
+      await mkdir(join(pluginsDir, 'late'));
+      await writeFile(join(pluginsDir, 'late', 'plugin.yaml'), 'name: late\nversion: 1.2.3\nrequires: ^9.0.0\n');
+      const Plugin = pluginKind(server.schemeManager.serviceDomain);
+      await server.client.create(Plugin, { metadata: { name: 'late' }, spec: { enabled: true, version: '1.2.3' } });
+      await eventually(() => expect(running.statuses()).to.have.length(1));
+      expect(running.statuses()[0]).to.include({ name: 'late', version: '1.2.3', phase: 'Failed' });
+    } finally {
+      await running.stop();
+    }
   });
 
   describe('stopping', () => {

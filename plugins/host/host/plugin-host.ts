@@ -160,10 +160,9 @@ export class PluginHost {
   add(source: PluginSource): void {
     const { manifest } = source;
     try {
-      this.#checkFits(manifest);
       const namesake = this.#fleet.get(manifest.name);
       if (namesake !== undefined) throw new Error(`there is a plugin "${manifest.name}" already${from(namesake)}`);
-      this.#settings.add(manifest);
+      this.#check(manifest);
       this.#fleet.add(source);
     } catch (err) {
       this.#refuse(err, manifest);
@@ -332,13 +331,15 @@ export class PluginHost {
     if (this.#pluginsDir === undefined || this.#stopped !== undefined) return false;
     if (!(await installedPlugins(this.#pluginsDir)).includes(name)) return false;
     this.#installed.add(name);
+    const plugin = { name, version: '' };
     try {
       const source = await openInstalled(this.#pluginsDir, name);
+      plugin.version = source.manifest.version;
       this.#check(source.manifest);
       this.#refused.delete(name);
       await this.#fleet.adopt(source, wishes);
     } catch (err) {
-      this.#refuse(err, { name, version: '' });
+      this.#refuse(err, plugin);
     }
     return true;
   }

@@ -247,6 +247,12 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(await versionOf('other/node_modules/helper')).to.equal('1.1.0');
     });
 
+    it('installs optional dependencies when the plugin has no other dependencies', async () => {
+      await writeFile(archive, npmTarball(pluginFiles({}, { optionalDependencies: { helper: '^1.0.0' } })));
+      expect(await install()).to.include({ code: 0, stderr: '' });
+      expect(await versionOf('helper')).to.equal('1.1.0');
+    });
+
     it("uses the registry and the credentials in the user's .npmrc", async () => {
       const { host } = new URL(registry.url);
       const lines = [

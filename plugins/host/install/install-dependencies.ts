@@ -37,10 +37,12 @@ export async function installDependencies(folder: string, parts: DependencyParts
   await removeNotThePlugins(folder);
   const { dependencies, optionalDependencies } = await readDependencies(folder);
   const isBrought = await broughtBy(folder);
-  const missing = pick(dependencies, (name) => !isBrought(name));
-  if (Object.keys(missing).length === 0) return;
-  const asked = { dependencies: missing, optionalDependencies: pick(optionalDependencies, (name) => !isBrought(name)) };
-  const isWhole = Object.keys(missing).length === Object.keys(dependencies).length;
+  const asked = {
+    dependencies: pick(dependencies, (name) => !isBrought(name)),
+    optionalDependencies: pick(optionalDependencies, (name) => !isBrought(name)),
+  };
+  if (countOf(asked) === 0) return;
+  const isWhole = countOf(asked) === countOf({ dependencies, optionalDependencies });
   const given = isWhole ? await readLock(folder, parts.locks) : undefined;
   // The lock is checked before npm runs.
   const lock = given === undefined ? undefined : cleanLock(given, asked);
@@ -113,6 +115,10 @@ async function readDependencies(folder: string): Promise<ReadDependencies> {
     dependencies: pick(dependencies, (name) => !isOfHost(name) && !Object.hasOwn(optionalDependencies, name)),
     optionalDependencies: pick(optionalDependencies, (name) => !isOfHost(name)),
   };
+}
+
+function countOf({ dependencies, optionalDependencies }: ReadDependencies): number {
+  return Object.keys(dependencies).length + Object.keys(optionalDependencies).length;
 }
 
 function checkDependencies(value: unknown, key: string): Dependencies {

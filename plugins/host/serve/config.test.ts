@@ -44,10 +44,13 @@ describe('the configuration of serve', () => {
       expect(() => read({ database, processes: wrong }), wrong).to.throw(
         `--processes: must be auto or a whole number from 1 to 64, not "${wrong}"`,
       );
-    for (const alone of ['sqlite:./x.db', 'memory:'])
-      expect(() => read({ database: alone, processes: '2' }), alone).to.throw(
-        '--processes: SQLite is open in one process at a time, because another process would not see its changes: use --workers instead',
-      );
+    const alone: Readonly<Record<string, string>> = {
+      'sqlite:./x.db':
+        'SQLite is open in one process at a time, because another process would not see its changes: use --workers instead',
+      'memory:': 'a database in memory exists only in one process: choose PostgreSQL, MySQL or etcd with --database',
+    };
+    for (const [url, why] of Object.entries(alone))
+      expect(() => read({ database: url, processes: '2' }), url).to.throw(`--processes: ${why}`);
     expect(() => read({ database, processes: '2', 'audit-log': 'audit.log' })).to.throw(
       'only one process can write an audit log',
     );

@@ -144,7 +144,12 @@ function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
     values.refuse(workers, 'is for SQLite, and --processes is for other databases: leave one of them out');
   if (workers !== undefined && workers.count > 1) return readWorkers(values, { database, workers });
   if (processes === undefined || processes.count === 1) return { processes: 1, hasWorkers: false };
-  if (/^(?:sqlite|memory):/i.test(database))
+  if (/^memory:/i.test(database))
+    values.refuse(
+      processes,
+      'a database in memory exists only in one process: choose PostgreSQL, MySQL or etcd with --database',
+    );
+  else if (/^sqlite:/i.test(database))
     values.refuse(
       processes,
       'SQLite is open in one process at a time, because another process would not see its changes: use --workers instead, or choose PostgreSQL, MySQL or etcd with --database',

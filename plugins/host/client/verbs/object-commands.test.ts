@@ -279,7 +279,9 @@ describe('Commands for objects [spec experience-commands]', () => {
       expect(await names('-f', join(shelf, '*.yml'), '-f', join(shelf, 'a.yaml'))).to.equal(second + first);
       const piped = await runCommand(['get', '-f', '-', '-o', 'name', '--server', server.url], {}, ulysses);
       expect(piped).to.deep.equal({ code: 0, stdout: second, stderr: '' });
-      await expectFailure(['get', '-f', join(shelf, '*.toml')], 1, 'matches');
+      await expectFailure(['get', '-f', join(shelf, '*.toml')], 1, `no file matches "${join(shelf, '*.toml')}"`);
+      await mkdir(join(shelf, 'none'));
+      await expectFailure(['get', '-f', join(shelf, 'none')], 1, 'none has the extension .json, .yaml or .yml');
     });
 
     it('stores nothing with --dry-run=server, and refuses --dry-run=client [spec experience-dry-run]', async () => {
