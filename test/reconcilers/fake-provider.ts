@@ -6,7 +6,9 @@ export interface ProvidedThing {
   readonly owner: string;
 }
 
-/** Stands for an external system in which reconcilers create things. The things remain when the controllers crash. */
+/**
+ * A stand-in for an external system in which reconcilers create things. The things remain when the controllers crash.
+ */
 export class FakeProvider {
   readonly things = new Map<string, ProvidedThing>();
   /** The keys of the calls of `create`, in order. */

@@ -17,7 +17,7 @@ const configMap = defineModel({
 });
 
 /**
- * What a server must return from the database of a former version: the events of a watch, and the lists that the server
+ * The data that a server must return from the database of a former version: the events of a watch, and the lists that the server
  * of that version returned last.
  */
 export interface Recorded {

@@ -44,7 +44,8 @@ export function formatContinueToken({ revision, offset }: ContinuePosition, scop
 export function parseContinueToken(text: string, scope: ContinueScope): ContinuePosition {
   const token = decode(text);
   if (token.e !== scope.epoch) throw new ApiError('Expired', expiredMessage);
-  if (token.q !== fingerprint(scope.query)) throw notValid('the continue parameter comes from a list with other parameters');
+  if (token.q !== fingerprint(scope.query))
+    throw notValid('the continue parameter comes from a list with other parameters');
   return { revision: token.rv, offset: token.o };
 }
 

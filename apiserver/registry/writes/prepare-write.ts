@@ -15,7 +15,10 @@ import type { Resource } from '../kinds/resource.ts';
 import type { NextState } from '../rules/proposal.ts';
 import { duplicateValue, invalid } from '../object/resource-errors.ts';
 
-/** What {@link prepareWrite} needs for a write in addition to the next state, which the write rules have computed. */
+/**
+ * The parts of a write that {@link prepareWrite} needs in addition to the next state, which the write rules have
+ * computed.
+ */
 export interface WriteContext {
   /** The object's key from `formatKey`. */
   readonly key: string;

@@ -103,9 +103,21 @@ function rowsOf(
       limit: one,
       target: ratioAtLeast(0.9, { ours: three, limit: one }),
     },
-    { name: 'etcd create, three replicas compared with three by-hand processes that take turns', ours: three, limit: inTurn },
-    { name: 'etcd create by hand, three processes that take turns, compared with one process', ours: inTurn, limit: many },
-    { name: 'etcd create by hand, three processes without a head key, compared with one process', ours: alone, limit: many },
+    {
+      name: 'etcd create, three replicas compared with three by-hand processes that take turns',
+      ours: three,
+      limit: inTurn,
+    },
+    {
+      name: 'etcd create by hand, three processes that take turns, compared with one process',
+      ours: inTurn,
+      limit: many,
+    },
+    {
+      name: 'etcd create by hand, three processes without a head key, compared with one process',
+      ours: alone,
+      limit: many,
+    },
   ];
 }
 

@@ -34,14 +34,22 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
       ours: asking(creations('r', token)),
       limit: asked(creations('r')),
     },
-    { name: 'http-get: a server with --auth required beside one with --auth open', ours: asking(get({ token })), limit: asked(get()) },
+    {
+      name: 'http-get: a server with --auth required beside one with --auth open',
+      ours: asking(get({ token })),
+      limit: asked(get()),
+    },
     // The least possible cost of a token: the open server receives the token, but does not read it.
     {
       name: 'http-create, a token that the server does not read beside no token',
       ours: asked(creations('s', token)),
       limit: asked(creations('t')),
     },
-    { name: 'http-get, a token that the server does not read beside no token', ours: asked(get({ token })), limit: asked(get()) },
+    {
+      name: 'http-get, a token that the server does not read beside no token',
+      ours: asked(get({ token })),
+      limit: asked(get()),
+    },
   ];
   const found: Row[] = [];
   for (const { name, ours, limit } of rows) {

@@ -36,7 +36,8 @@ export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizer
       return { name, message: 'a controller may have to remove the finalizer, but you may not read controllers.' };
     return {
       name,
-      message: 'no controller that this server knows removes the finalizer; if no other program does, remove it by hand.',
+      message:
+        'no controller that this server knows removes the finalizer; if no other program does, remove it by hand.',
     };
   });
 }
