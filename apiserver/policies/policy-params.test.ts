@@ -37,7 +37,7 @@ describe('the parameters of an admission policy, when the object home/limits can
     expect(await messageOf(names)).to.equal(unreadable);
   });
 
-  it('are an empty list, without an error, for a binding with another name, or with a selector in another namespace', async () => {
+  it('are an empty list, without an error, if the binding names another object, or selects objects in another namespace', async () => {
     expect(await namesOf(cache, { name: 'other', parameterNotFoundAction: 'Allow' }, 'home')).to.deep.equal([]);
     expect(await namesOf(cache, { selector: {}, parameterNotFoundAction: 'Allow' }, 'work')).to.deep.equal([]);
   });
