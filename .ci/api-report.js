@@ -49,7 +49,8 @@ function configOf([name, folder, entry]) {
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },
       messages: {
-        // This project uses no release tags: every export is public.
+        // Every export is public, so docstrings have no release tags such as `@public`. The report of missing tags is
+        // off.
         extractorMessageReporting: {
           default: { logLevel: ExtractorLogLevel.Warning, addToApiReportFile: true },
           'ae-missing-release-tag': { logLevel: ExtractorLogLevel.None },

@@ -23,6 +23,6 @@ function isOlder(file, source) {
 for (const file of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
   const [source, compressed] = [join(from, file), join(to, `${file}.gz`)];
   if (isOlder(compressed, source)) writeFileSync(compressed, gzipSync(readFileSync(source), { level: 9 }));
-  // Earlier versions of this script copied the uncompressed file.
+  // Deletes the uncompressed copy that an earlier version of this script may have left here.
   rmSync(join(to, file), { force: true });
 }

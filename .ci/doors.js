@@ -15,7 +15,7 @@ const isCode = (path) => isSource(path) || /\.[cm]?jsx?$/.test(path);
 /** Folders without rows in the table: folders of scripts, and the examples, each of which is independent. */
 const withoutRows = /^(?:\.ci|examples|site)\//;
 
-/** Returns whether a file is for tests. The table does not limit the imports of such a file. */
+/** Returns whether a file is for tests. `.ci/doors.yaml` does not limit the imports of such a file. */
 export function isTestFile(path) {
   return /\.(test|contract|fixture|test-support)\.tsx?$/.test(path);
 }
@@ -54,8 +54,8 @@ function targetOf(path, source, home) {
 }
 
 /**
- * Returns a message when the table needs a row for a file's folder, and has none. The path of the file is relative to
- * the root, with `/`.
+ * Returns a message when `.ci/doors.yaml` needs a row for the folder of a file, and has none. The path of the file is
+ * relative to the root, with `/`.
  */
 export function missingRow(path) {
   if (isTestFile(path) || !isSource(path) || withoutRows.test(path)) return undefined;

@@ -115,7 +115,8 @@ async function expectNothingLeft() {
 
 export const mochaHooks = {
   async beforeAll() {
-    // A worker of mocha removes all listeners of this event after each file.
+    // With parallel tests, mocha removes all listeners of this event after each test file. So this hook, which runs
+    // before each file, adds the listener again.
     process.off('unhandledRejection', onRejection).on('unhandledRejection', onRejection);
     await mochaTimer();
     // Node opens stdout and stderr at their first use. That would look like a leak of the suite that prints first.

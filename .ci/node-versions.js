@@ -37,7 +37,7 @@ function download(version) {
   mkdirSync(folder, { recursive: true });
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // npm compares the archive with the digest in the registry.
+      // npm compares the archive with the digest in the registry, so no further check is needed.
       const pack = ['pack', '--silent', '--pack-destination', folder, name];
       const archive = execFileSync('npm', pack, { cwd: folder, encoding: 'utf8', timeout: 120_000 }).trim();
       execFileSync('tar', ['xzf', join(folder, archive), '-C', folder]);
@@ -81,7 +81,7 @@ function runTests(version) {
     encoding: 'utf8',
     timeout: isWhole ? allTimeoutMs : partTimeoutMs,
     maxBuffer: 1024 ** 3,
-    // With this PATH, npm and other programs that tests start run on the same version.
+    // With this PATH, npm and other programs that the tests start also run on the Node version under test.
     env: { ...process.env, PATH: `${dirname(program)}${delimiter}${process.env.PATH}` },
   });
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);

@@ -12,7 +12,7 @@ const words = [
   [/\bwhat goes is\b/i, 'say what is deleted'],
   [/\bwhat it came to\b/i, 'name the result'],
   [/\bof before\b(?!\()/i, 'write "previous", "former" or "earlier"'],
-  // "nobody" alone is allowed, because tests use it as a name of absent objects and users.
+  // This rule does not refuse every "nobody", because tests use the word as a name of absent objects and users.
   [
     /\b(?:that|which|whom|where|as|there is) nobody\b|\bnobody (?:is|has|was|will|can|else|knows|waits|reads|sees|listens)\b/i,
     'name the one who acts: "no client", "no plugin", "no user"',

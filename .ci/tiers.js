@@ -46,7 +46,7 @@ function leaveOutSlow(suite) {
 function scaleTimeout(runnable, defaultMs) {
   const isSlowByDefault = isSlow(runnable) && runnable.timeout() === defaultMs;
   runnable.timeout(runnable.timeout() * timeFactor * (isSlowByDefault ? slowFactor : 1));
-  // A test that sets its timeout while it runs calls `timeout`, so `timeout` must multiply, too.
+  // A running test may set its own timeout by calling `timeout`. This value is multiplied by the time factor, too.
   const { timeout } = runnable;
   runnable.timeout = (...ms) => timeout.apply(runnable, ms.length === 0 ? ms : [ms[0] * timeFactor]);
 }

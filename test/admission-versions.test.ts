@@ -84,7 +84,7 @@ describe('admission of a kind in several versions', () => {
     ]);
   });
 
-  it('calls the hooks one after the other, each with the object in the version of its model', async () => {
+  it('calls one hook after the other; each hook gets the object in the version of the model that it was added for', async () => {
     hooks.onCreate = ({ object }) => {
       object.spec = { ...object.spec, extent: '7 km' };
     };

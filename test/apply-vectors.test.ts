@@ -104,7 +104,7 @@ function namedHere(recorded: object, name: string): object {
   return JSON.parse(JSON.stringify(recorded).replace(/\bssa\d+\b/g, name)) as object;
 }
 
-/** Returns a response in the form of the recording. */
+/** Converts a response to the form of the recorded responses of Kubernetes, so that the test can compare the two. */
 function summaryOf({ status, body }: Answer): Readonly<Record<string, unknown>> {
   if (status >= 400) {
     const { reason, message, details } = body;

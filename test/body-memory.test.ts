@@ -68,7 +68,10 @@ describe('bodies of requests in progress', () => {
     return person(name, { tags: ['x'.repeat(1_200_000)] });
   }
 
-  /** Expects that large bodies are refused until the connections are closed, and that small bodies are accepted. */
+  /**
+   * Expects that the server refuses large bodies and accepts small ones. Then closes the connections in `sockets`, and
+   * expects that the server accepts large bodies again.
+   */
   async function expectFull(): Promise<void> {
     const refused = await server.post(persons, large('late'));
     expectRefusal(refused, { reason: 'ServiceUnavailable', message: 'too much memory' });
@@ -116,7 +119,7 @@ describe('bodies of requests in progress', () => {
     ['when they have no Content-Length', persons],
     ['when they are read line by line [slow]', '/apis/api.example.com/v1/lines'],
   ] as const)
-    it(`count toward the memory limit with their bytes received so far ${what}`, async () => {
+    it(`count toward the memory limit with the bytes that have arrived, ${what}`, async () => {
       const refused: string[] = [];
       const chunk = `${(2.5 * MiB).toString(16)}\r\n${' '.repeat(2.5 * MiB)}\r\n`;
       for (let index = 0; index < 2 * tooMany; index += 1)

@@ -326,7 +326,7 @@ describe('the report of checkConvergence', () => {
     for (const seed of [5, 34, 37]) {
       const { faults } = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: [seed] });
       expect(faults, `seed ${seed}`).to.have.length(1);
-      expect(faults.join()).to.match(/20000 ms$|20000 ms from event/);
+      expect(faults.join()).to.match(/20000 ms$|20000 ms, beginning with event/);
     }
   });
 

@@ -67,9 +67,10 @@ describe('checkConvergence', () => {
     await check({ controllers: [saysWhose], scenario: comeAndGo, seeds: 40 });
   });
 
-  it('injects each fault at each write (but no conflict at a create), and refuses each read, even without seeds [slow]', async () => {
-    // There are two creates, and each has a crash before it, three crashes after it, a lost response and a refusal.
-    // Each of two reads has a refusal.
+  it('injects each fault at each write (but no conflict at a create), and refuses each read, without random faults [slow]', async () => {
+    // The check runs the scenario once without faults and once with each of 14 faults. The scenario has two creates and
+    // two reads. There are six faults at each create: a crash before it, three crashes after it, a lost response and a
+    // refusal. There is one fault at each read: a refusal.
     const { runs, faults } = await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: [] });
     expect({ runs, faults }).to.deep.equal({ runs: 15, faults: 14 });
   });

@@ -63,7 +63,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     if (first === undefined) throw new Error('there is no server');
     await establish(first, widgetDefinition('v1'));
     await establish(first, gadgetDefinition('v1'));
-    // A kind that one replica has established may not be served by the other one yet.
+    // The first server has established both kinds. The other server may not serve them yet, so the test waits for it.
     for (const server of servers) for (const path of [widgets, gadgets]) await eventuallyAnswers(server, path, 200);
     await first.create(gadgets, { ...newV1Widget('g', 'a', 'b'), kind: 'Gadget' });
     for (const server of servers) await eventuallyAnswers(server, `${gadgets}/g`, 200);

@@ -68,7 +68,8 @@ describe('an API server whose PostgreSQL has problems', () => {
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     try {
       await endSessions();
-      // The first write gets a 504 after a time, because its session has ended.
+      // The first write waits, and then gets 504, because its session has ended. So the test repeats the write until it
+      // gets 503.
       await eventually(async () => (await write()).status === 503, { timeoutMs: 15_000 });
       expectUnavailable(await write());
       expect(await ready()).to.include('[-]database failed: cannot write');

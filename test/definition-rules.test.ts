@@ -104,7 +104,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     expect(
       (await server.put(`${definitions}/widgets.shop.example.com`, { ...body, spec: changed.spec })).status,
     ).to.equal(200);
-    // The changed schema takes effect shortly after the response to the PUT.
+    // The changed schema takes effect shortly after the response to the PUT, so the test writes until a warning comes.
     let writes = 0;
     await eventually(async () => {
       writes += 1;

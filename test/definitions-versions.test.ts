@@ -22,7 +22,10 @@ const betaSpec = {
   },
 };
 
-/** The version v1beta1: it has fewer rules, another default, an additional field, and no status subresource. */
+/**
+ * The version v1beta1. Compared with v1, it has fewer rules, another default, an additional field, and no status
+ * subresource.
+ */
 const betaVersion = widgetVersion({
   name: 'v1beta1',
   storage: false,
@@ -76,7 +79,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
   });
 
-  it('warn of a deprecated version with its deprecationWarning', async () => {
+  it('add a Warning header with the deprecationWarning to responses in a deprecated version', async () => {
     expect((await server.get(beta)).headers['warning']).to.equal('299 - "v1beta1 goes in May"');
     expect((await server.get(widgets)).headers['warning']).to.equal(undefined);
   });

@@ -158,7 +158,7 @@ describe('the dependents of an object', () => {
     await grant('sees-gardens', { resources: ['gardens'], verbs: ['get'] });
     expect((await dependentsOf('shared', '', eve)).items).to.deep.equal([]);
     await grant('lists-trees', { resources: ['trees'], verbs: ['list'] });
-    // The response does not show that leaves exist.
+    // The user may not list objects of the kind Leaf, so the response must not show that the trees own some.
     expect(names(await dependentsOf('shared', '', eve))).to.have.members(['Tree shared-oak', 'Tree shared-ash']);
     expect((await dependentsOf('shared', '?limit=2', eve)).complete).to.equal(true);
   });

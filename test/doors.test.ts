@@ -23,7 +23,7 @@ function numbered(folder: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${folder}/planted-${index}.ts`);
 }
 
-/** Returns the problems of the table in a folder, as `npm run spec:check` reports them. */
+/** Returns the problems that `npm run spec:check` reports for the table of imports, `.ci/doors.yaml`, in a folder. */
 async function tableProblems(folder: string): Promise<unknown> {
   const module = pathToFileURL(join(folder, '.ci/doors.js')).href;
   const program = `import { tableProblems } from '${module}'; console.log(JSON.stringify(tableProblems('${folder}')));`;

@@ -90,7 +90,7 @@ describeOnShared('plugins on a shared database', (create) => {
     expect(await greets(server.client, 'hal')).to.equal('again');
   });
 
-  it('have controllers that run everywhere without leader election, and without a Lease if the database is not shared', async () => {
+  it('run controllers on every server if `leaderElection` is false; a server with a database in memory creates no Lease', async () => {
     const runs: string[] = [];
     const counting = (name: string) => controller(Person, { name: 'counter', reconcile: () => void runs.push(name) });
     for (const name of ['one', 'two']) {

@@ -103,7 +103,7 @@ describe('encryption of the database', function () {
       expect(await readdir(folder)).not.to.include('encryption.key');
     });
 
-    it('does not start when other users can read the key file', async () => {
+    it('the server does not start when other users can read the key file', async () => {
       await start();
       await stop();
       await chmod(file('encryption.key'), 0o644);
@@ -293,7 +293,8 @@ describe('encryption of the database', function () {
     }
     for (const name of ['decrypted', 'offline-decrypted'])
       expect(await readFile(file(name), 'utf8')).to.include(inBase64);
-    // The objects in the export are encrypted, so a server needs the key of the first database.
+    // The objects in the export are encrypted. So a server on the new database, into which they are imported, needs the
+    // key of the first database.
     expect((await command(['import', '--database', `sqlite:${file('b/b.db')}`, file('online')])).code).to.equal(0);
     expect(await failureOf({ database: `sqlite:${file('b/b.db')}` })).to.include('are encrypted with key "one"');
     const moved = await start({ database: `sqlite:${file('b/b.db')}`, encryptionConfig: path });

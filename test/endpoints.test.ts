@@ -181,7 +181,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.get(`${base}/sse`)).text).to.equal('event: tick\nid: 1\ndata: {"n":1}\n\n');
     });
 
-    it('can be lists of stored objects, in the same bytes as the generated list', async () => {
+    it('can be lists of stored objects, in the same bytes as the response to a list request of the kind', async () => {
       await server.create(persons, person('ann', { name: 'Ann' }));
       await server.create(persons, person('bob', { name: 'Bob' }));
       serve((b) =>

@@ -312,7 +312,7 @@ describe('errors: bodies', () => {
   })) {
     describe(group, () => {
       for (const { claim, method = 'POST', path = persons, body, type, headers, ...expected } of cases) {
-        it(`refuses ${claim}`, async () => {
+        it(`the server refuses a request with this mistake: ${claim}`, async () => {
           const options = {
             body,
             ...(type === undefined ? {} : { type }),

@@ -213,7 +213,8 @@ describe('errors: history', () => {
         answers.push(textOf(socket));
         return socket;
       });
-      // After the responses to two later requests, the server has read the request lines above.
+      // When the server has responded to two requests that were sent later, it has read the first lines of the two
+      // requests above. So both are open when the server stops.
       await server.get('/livez');
       await server.get('/livez');
       const stopped = server.stop();

@@ -166,7 +166,7 @@ describe('errors: limits', () => {
       expectRefusal(await leavesNoTrace(server, () => server.post(persons, bomb, { headers })), tooLarge);
     });
 
-    it('accepts a compressed body below the limit', async () => {
+    it('accepts a compressed body that is smaller than the limit after decompression', async () => {
       const headers = { 'content-encoding': 'gzip' };
       const body = gzipSync(JSON.stringify(person('zipped')));
       expect((await server.post(persons, body, { headers })).status).to.equal(201);
@@ -247,7 +247,7 @@ describe('errors: limits', () => {
       'a request that is not valid HTTP': 'nonsense\r\n\r\n',
       'a malformed chunk': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n`,
     })) {
-      it(`refuses ${claim} on a connection that has had a response, and closes the connection`, async () => {
+      it(`sends 400 and closes a connection on which malformed HTTP follows a complete response: ${claim}`, async () => {
         const answer = await leavesNoTrace(server, async () => {
           const socket = connect({ host: '127.0.0.1', port: server.port });
           socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -267,7 +267,7 @@ describe('errors: limits', () => {
       await once(socket, 'data');
       let text = '';
       socket.on('data', (piece) => (text += String(piece)));
-      // The server may reset the connection.
+      // The server may reset the connection. This error is ignored, because the test allows it.
       socket.on('error', () => undefined);
       socket.write('nonsense\r\n\r\n');
       await once(socket, 'close');

@@ -132,7 +132,7 @@ describe('errors: objects', () => {
       it(`responds with 404 to the name ${name.slice(0, 20)}, which no object can have`, async () => {
         for (const [method, body] of [['GET'], ['PUT', person('ann')], ['PATCH', { spec: {} }], ['DELETE']] as const) {
           const answer = await leavesNoTrace(server, () => server.request(method, `${persons}/${name}`, { body }));
-          // A PUT may get 400 instead, because the name in its body differs from the name in the path.
+          // A PUT may get 400 instead of 404, because the name in its body differs from the name in the path.
           if (method === 'PUT' && answer.status === 400) expectRefusal(answer, { reason: 'BadRequest' });
           else expectRefusal(answer, notFound);
         }
@@ -345,7 +345,7 @@ describe('errors: objects', () => {
       await expectRefused('PUT', ann, conflict, { body: person('ann', { slug: 'ann' }, { version: 7 }) });
     });
 
-    it('refuses a deletion with another uid or resourceVersion in its preconditions', async () => {
+    it('refuses a deletion whose preconditions have a uid or resourceVersion that the object does not have', async () => {
       for (const preconditions of [{ uid: 'another' }, { resourceVersion: '1' }]) {
         await expectRefused('DELETE', ann, conflict, { body: { preconditions } });
       }

@@ -28,8 +28,8 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   pageHeaders: [],
   // These routes need no authentication, because users log in by them. The test of open paths covers them.
   loginRoutes: [],
-  // The paths here need the permission to get the object. The kinds of discovery, and the routes of plugins, are tested
-  // below.
+  // These requests need the permission to get the object. The tests below send further requests: those for each kind
+  // that discovery lists, and those for the routes of plugins.
   resourceRoutes: [
     ofObject('clusterroles/admin/history'),
     ofObject('clusterroles/admin/explanation'),
@@ -201,7 +201,7 @@ describe('every route of the server', () => {
   }
 
   for (const [name, asked] of Object.entries(pages)) {
-    for (const each of asked) it(`${each.path}, of ${name}, requires a permission`, () => ask(each));
+    for (const each of asked) it(`${each.path}, which the middleware ${name} serves, requires a permission`, () => ask(each));
   }
 
   it('requires the permission for the verb of the request, for all kinds in discovery [slow]', async () => {
@@ -275,7 +275,7 @@ describe('every middleware of the server', () => {
     expect(unguardedIn(text)).to.deep.equal([]);
   });
 
-  it('is reported when the list lacks it, or when it responds to requests before the authorization', () => {
+  it('is reported as a mistake when `pages` in this file lacks it, or when it responds before the authorization', () => {
     const text = readFileSync(source, 'utf8');
     const planted = (line: string, before: string): string => text.replace(before, `${line}\n  ${before}`);
     const last = 'app.use(assetRoutes(';

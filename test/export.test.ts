@@ -274,7 +274,7 @@ describe('a database that was moved', () => {
     expect(itself.proved).to.deep.equal({ ...online.proved, createdAt: itself.proved.createdAt });
   });
 
-  it('must exist for an export, and its export file for an import; otherwise, both fail and create no database', async () => {
+  it('is not created by an export of a missing database or an import of a missing file: both calls fail', async () => {
     const missing = `${folder}/missing.db`;
     expect(await failureOf(everythingOf(`sqlite:${missing}`))).to.have.property('code', 'ENOENT');
     expect(await failureOf(everythingOf('memory:'))).to.be.instanceOf(RangeError);

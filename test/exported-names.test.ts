@@ -22,15 +22,18 @@ const declared = /^export (?:declare |abstract |async )*(?:function\*?|class|int
  */
 const engine = /\/store\/(?:etcd|mysql|postgres|sqlite)\//;
 
-/** Matches files with SQL statements. A statement may have the same name as the function that runs it. */
+/**
+ * Matches the files of an engine that have SQL statements. Such a file may export the same name as another file of the
+ * engine: a statement may have the name of the function that runs it.
+ */
 const statements = /-(?:statements|tables)\.ts$/;
 
 /** Names that several files may export: tests with their own kind call it Person, as the book does. */
 const sameMeaning: readonly string[] = ['Person'];
 
 /**
- * Returns true if files may export the same name, because the name means the same in all of them: all files belong to
- * database engines, and each engine has at most one of the files, apart from files with SQL statements.
+ * Returns true if files may export the same name: all of them belong to database engines, and no two of them belong to
+ * the same engine. Files with SQL statements may also belong to the engine of another file.
  */
 function meanOne(files: readonly string[]): boolean {
   if (!files.every((file) => engine.test(file))) return false;
@@ -69,7 +72,8 @@ describe('the types of options', () => {
     const needed = found.filter(
       ([, name = '', members = '']) => !isPublic.has(name) && !/^ {2}(?:readonly )?\w+\?/m.test(members),
     );
-    // A type with only required members holds collaborators, and is called `XParts`: see CONTRIBUTING.md.
+    // A type with only required members must not be named `XOptions`, but `XParts` (CONTRIBUTING.md): it has the
+    // collaborators of X, not the settings.
     expect(needed.map(([, name]) => name)).to.deep.equal([]);
   });
 });

@@ -82,7 +82,8 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
       await cluster.primary.kill();
       // The standby now applies the data that the primary has sent.
       cluster.standby.thaw();
-      // The primary is down for longer than writers wait for a response.
+      // The standby is promoted only after a write has failed. So the primary is down for longer than a writer waits
+      // for its response.
       await load.isRefused();
       await cluster.standby.promote();
     });

@@ -143,7 +143,7 @@ describe('garbage collection across namespaces and kinds', () => {
     });
   }
 
-  it('Foreground: an owner waits for dependents of a kind no longer served, even if an earlier deletion found none of it', async () => {
+  it('Foreground: an owner waits for dependents of a kind no longer served, even if an earlier deletion found that kind empty', async () => {
     const fresh = await TestServer.start();
     const deleted = async (name: string): Promise<number> => {
       await fresh.delete(`${machines}/${name}?propagationPolicy=Foreground`);

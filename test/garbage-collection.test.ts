@@ -267,7 +267,7 @@ describe('garbage collection', () => {
 
   for (const [group, cases] of Object.entries(table)) {
     for (const [at, { claim, objects, steps, order }] of cases.entries()) {
-      it(`${group}: ${claim}`, async () => {
+      it(`leaves the expected objects (${group}): ${claim}`, async () => {
         for (const way of ways) {
           const scenario = await OwnerScenario.make(server, `${group}-${at}-${way}-`, objects);
           for (const [step, left] of steps) {

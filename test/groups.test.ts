@@ -55,7 +55,7 @@ describe('groups of plugins', () => {
       }
     });
 
-    it(`may be a domain that begins or ends with ${own}, but is not below ${own}`, async () => {
+    it(`may be my${own} or ${own}.example.com when ${own} is the service domain, as neither is its subdomain`, async () => {
       expect(await refusalOf(`my${own}`, serviceDomain)).to.equal(undefined);
       expect(await refusalOf(`${own}.example.com`, serviceDomain)).to.equal(undefined);
     });
@@ -78,7 +78,7 @@ describe('groups of plugins', () => {
     }
   });
 
-  it('are refused with an error that a plugin can catch when it registers a kind in code; the plugin then continues', async () => {
+  it('that are reserved make register throw, which a plugin can catch: the plugin then starts without the kind', async () => {
     const seen: string[] = [];
     const plugin = definePlugin({
       start({ schemeManager }) {

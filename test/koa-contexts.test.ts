@@ -37,7 +37,8 @@ describe('a server that uses koa’s own context for all requests', function () 
     const options = ['--no-config', ...preload, '--timeout', '10000', '--exit', '--reporter', 'dot'];
     // The child process gets the same V8 options as this process.
     const mocha = [...process.execArgv, 'node_modules/mocha/bin/mocha.js', ...options, ...files];
-    // Slow tests in these files are about times and memory. They run only with lean contexts, so they are skipped here.
+    // The slow tests in these files are about times and memory. They are skipped here. They run only in the normal test
+    // run, in which the server uses the lighter contexts of lean-koa.ts instead of those of koa.
     const env = { ...process.env, CI: '', HOMEOSTAT_TEST_SLOW: '' };
     const { stdout } = await run(process.execPath, mocha, { cwd: root, maxBuffer: 1e8, env });
     expect(stdout).to.match(/\b\d{3} passing/);

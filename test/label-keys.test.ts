@@ -124,7 +124,7 @@ describe('label keys of plugins, users and the service', () => {
     ).to.deep.equal([]);
   });
 
-  it('refuses reserved keys also when a plugin claims to be another writer', async () => {
+  it('refuses reserved keys in a write of a plugin, even if its options name the service as the writer', async () => {
     const options = { writer: 'service' } as object;
     const object = { metadata: { name: 'liar', labels: { [reserved]: 'a' } } };
     expect(await refusedKeys(client.create(machine, object, options))).to.deep.equal([reserved]);

@@ -103,7 +103,7 @@ describe('large lists', () => {
     expect(found).to.deep.equal(wanted);
   });
 
-  it('are sent at the beginning of a watch with many requirements; the watch then sends the changes', async () => {
+  it('are sent at the beginning of a watch whose field selector has many requirements; the watch then sends the changes', async () => {
     const selected = (await server.get(`${letters}?${query}`)).body.items as readonly Item[];
     const watch = await server.watch(`${letters}?watch=true&${query.replace('&sort=name', '')}`);
     await eventually(() => expect(watch.events).to.have.length(selected.length));

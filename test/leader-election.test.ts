@@ -156,7 +156,10 @@ describe('leader election', () => {
       header = `default/lock/${body.metadata.uid}/${body.spec.leaseTransitions}`;
     };
     const leader = (): object => ({ headers: { 'homeostat-leader': header } });
-    /** Sends a write of each type, each to a separate object, and returns the status codes of the responses. */
+    /**
+     * Sends a POST, a PUT, a merge patch, an apply, a DELETE of one object and a DELETE of a collection, each for a
+     * separate object. Returns the status codes of the responses.
+     */
     const writeAll = async (): Promise<number[]> => {
       const names = ['put', 'patch', 'apply', 'delete', 'some'].map((verb) => `${verb}-${(number += 1)}`);
       for (const name of names)

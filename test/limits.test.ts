@@ -96,7 +96,7 @@ describe('limits', () => {
     const { metadata, spec: fields } = sent as unknown as Sent;
     const isName = metadata.name !== 'edge';
     if (refused === undefined) {
-      it(`allow ${limit}${tagOf(limit)}`, async () => {
+      it(`allow an object with ${limit}${tagOf(limit)}`, async () => {
         const path = `${persons}/${metadata.name}`;
         await server.create(persons, sent);
         const { body } = await server.get(path);
@@ -109,7 +109,7 @@ describe('limits', () => {
       });
       continue;
     }
-    it(`refuse ${limit}, with the name of the field${tagOf(limit)}`, async () => {
+    it(`refuse an object with ${limit}, and name the field${tagOf(limit)}`, async () => {
       expectRefusal(await server.post(persons, sent), { reason: 'Invalid', causes: refused });
       expect((await server.get(persons)).body.total).to.equal(0);
       if (isName) return;

@@ -136,7 +136,7 @@ describe('lists', () => {
       });
     }
 
-    it('counts only the selected objects', async () => {
+    it('has the total of the objects that the label selector selects, not of all objects', async () => {
       const answer = await list('labelSelector=team%3Dred&size=1');
       expect(envelopeOf(answer)).to.include({ total: 2, totalPages: 2, hasNext: true });
     });
@@ -162,7 +162,7 @@ describe('lists', () => {
       expect(body.items[0].kind).to.equal('Person');
     });
 
-    it('has total and page also in a list with limit', async () => {
+    it('has the fields `total` and `page` also in the response to a list with `?limit=`', async () => {
       const answer = await list('limit=2');
       expect(envelopeOf(answer)).to.include({ page: 1, size: 0, total: 5 });
       expect(answer.body.metadata.remainingItemCount).to.equal(3);
@@ -403,7 +403,7 @@ describe('lists', () => {
   });
 
   describe('namespaces', () => {
-    it('restrict a list by the path or by a field selector; without them, it has the objects of all namespaces', async () => {
+    it('restrict a list whose path or field selector names one; any other list has the objects of all namespaces', async () => {
       for (const namespace of ['here', 'there']) {
         for (const name of ['a', 'b'])
           await server.create(namespaced(namespace), newLetter(name, { text: `${namespace} ${name}` }));

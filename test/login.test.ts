@@ -290,7 +290,7 @@ describe('People who log in', () => {
     expect(await refused.text()).to.include('spec.groups[0]');
   });
 
-  it('cannot add members to system:masters, delete its members or set their passwords as non-members, even as cluster-admin', async () => {
+  it('cannot add or delete members of system:masters, or set their passwords, unless they are members, even as cluster-admin', async () => {
     await start();
     await addUser('ada', {});
     await createUser('root');

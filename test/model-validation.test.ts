@@ -162,7 +162,7 @@ describe("a model's own validation", () => {
     expect((await server.post(bookings, booking('a'))).status).to.equal(201);
   });
 
-  it('refuses PUT, merge patch and JSON patch, and reports all violations', async () => {
+  it('refuses an invalid change by PUT, merge patch or JSON patch, and reports all violations', async () => {
     await server.create(bookings, booking('a'));
     const expected = {
       reason: 'Invalid',

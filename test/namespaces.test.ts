@@ -153,7 +153,7 @@ describe('namespaces [compat namespaces]', () => {
     await gone(server, 'held');
   });
 
-  it('wait for objects of a kind that is not served, and are removed when the kind is served', async () => {
+  it('in deletion, stay while they contain objects of a kind that is not served; are removed once the kind is served', async () => {
     await createNamespaces(server.api.client, ['hidden']);
     await server.create(lettersIn('hidden'), newLetter('unseen'));
     server.api.schemeManager.unregister(letter, 'service');

@@ -43,7 +43,7 @@ describe('objects: metadata', () => {
   }
 
   describe('at creation', () => {
-    it('ignores the values of a request for metadata that only the server sets, without an error or a warning [spec 2.3-creation-timestamp, 2.3-version-servers]', async () => {
+    it('ignores metadata in the body that only the server may set, without an error or a warning [spec 2.3-creation-timestamp, 2.3-version-servers]', async () => {
       const sent = {
         uid: 'mine',
         version: 17,
@@ -217,7 +217,7 @@ describe('objects: metadata', () => {
     const deviating = '/status is disabled, status changes increment generation';
 
     for (const { name, old, obj, statusEnabled, expected } of cases) {
-      it(`changes as in the recorded case: ${name}${name === deviating ? ' (this server differs)' : ''}`, async () => {
+      it(`after a PUT is ${name === deviating ? 'not ' : ''}that of Kubernetes, in the case: ${name}`, async () => {
         const [path, kind] = statusEnabled ? [machines, 'Machine'] : [persons, 'Person'];
         const asSent = ({ spec, status, metadata }: Case['old']): object => ({
           apiVersion,
@@ -344,7 +344,7 @@ describe('objects: metadata', () => {
     });
 
     it('deletes all 12,000 objects of a collection, although at most 10,000 writes may wait at once [slow]', async () => {
-      // 10,000 writes may wait, in addition to those that are being committed.
+      // 10,000 writes may wait while a batch of at most 1,000 is committed. 12,000 writes at once would exceed both.
       const creations = 12_000;
       for (let from = 0; from < creations; from += 2000) {
         const names = Array.from({ length: 2000 }, (_, index) => `m-${from + index}`);

@@ -225,7 +225,7 @@ describe('objects: writes', () => {
       expect(body.spec.name).to.equal('2030-01-01');
     });
 
-    it('sends YAML that parses to the same object, to clients that request YAML', async () => {
+    it('sends an object as YAML to a client that requests YAML, and this YAML has the same spec as the JSON', async () => {
       const json = (await server.get(ann)).body;
       const answer = await server.get(ann, { accept: 'application/yaml' });
       expect(answer.headers['content-type']).to.equal('application/yaml');

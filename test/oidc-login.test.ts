@@ -134,7 +134,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await login.server.post('/login/oidc/staff', {})).status).to.equal(405);
   });
 
-  it('are refused unless they return with the state of their own login, once and in time [slow]', async () => {
+  it('are refused unless they return with the parameter `state` of their own login, once and in time [slow]', async () => {
     await login.start();
     const callbackOf = async (browser: LoginBrowser, provider = 'staff'): Promise<URL> =>
       browser.atIssuer(await browser.begin(provider));

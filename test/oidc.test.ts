@@ -185,8 +185,8 @@ ${indented(of.ca)}
       'an error',
       'without end',
     ];
-    // The server has its first keys. In the next five minutes, it fetches keys again only when a token has an unknown
-    // key.
+    // For this token, the server fetches the keys of the issuer. In the next five minutes, it fetches them again only
+    // for a token with an unknown key. So each token in the loop below, which has a new key, causes one fetch.
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
     for (const what of bad) {
       await issuer.rotate(what);

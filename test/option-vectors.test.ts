@@ -43,7 +43,7 @@ describe('recorded options of requests [compat recorded]', () => {
     for (const values of tableOf('v1_validation.TestInvalidDryRun.tests')) expect(await dryRun(values)).to.equal(422);
   });
 
-  it('each type of patch is accepted with the options `fieldManager` and `force` of its record; CBOR patches are refused', async () => {
+  it('each type of patch is accepted with the recorded options `fieldManager` and `force`, except CBOR, which is refused', async () => {
     for (const { opts, patchType } of tableOf('v1_validation.TestValidPatchOptions.tests')) {
       const { FieldManager: fieldManager, Force: force } = opts as { FieldManager?: string; Force?: boolean };
       const query = new URLSearchParams({ ...(fieldManager && { fieldManager }), ...(force && { force: 'true' }) });
@@ -90,7 +90,7 @@ describe('recorded options of requests [compat recorded]', () => {
     // and the tokens come from another server.
     const { Predicate: predicate, ResourceVersion = '', ResourceVersionMatch: resourceVersionMatch } = opts;
     const isRevision = /^[1-9]\d*$/.test(ResourceVersion);
-    it(`list options: ${name}`, async () => {
+    it(`the server accepts or refuses a list with these options as Kubernetes does: ${name}`, async () => {
       const now = await server.revision(persons);
       const first = (await list({ limit: '1' })).body.metadata.continue ?? '';
       const query = {

@@ -24,7 +24,7 @@ metadata: { name: m1 }
 spec: { size: small }
 `;
 
-/** A planned change in the JSON output of the command. */
+/** A planned change in the JSON output of `homeostat plan`. */
 interface Change {
   readonly kind: string;
   readonly name: string;

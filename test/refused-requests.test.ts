@@ -185,12 +185,12 @@ describe('a server behind a proxy', () => {
   afterEach(() => server.stop());
 
   for (const proxy of ['127.0.0.1', '127.0.0.0/8'])
-    it(`accepts writes of its own page only if the scheme in x-forwarded-proto matches (trusted proxy: ${proxy})`, async () => {
+    it(`accepts a write with its own Origin only if x-forwarded-proto has the scheme of the Origin (trusted proxy: ${proxy})`, async () => {
       await start([proxy]);
       expect((await server.post(persons, person('ann'), { headers: sent })).status).to.equal(201);
       const plain = { headers: { ...sent, 'x-forwarded-proto': 'http' } };
       expectRefusal(await server.post(persons, person('bob'), plain), { reason: 'Forbidden' });
-      // The values of the client come before those of the proxy in the header.
+      // The client has sent `https`, and the proxy has appended `http`. Only the last value counts.
       const forged = { headers: { ...sent, 'x-forwarded-proto': 'https, http' } };
       expectRefusal(await server.post(persons, person('bob'), forged), { reason: 'Forbidden' });
     });
@@ -225,7 +225,7 @@ describe('a server behind a proxy', () => {
     expect((await server.watch(path, from('2001:db8:0:2::1'))).status).to.equal(200);
   });
 
-  it('counts toward the limit of an address watches that have not started yet, but no failed watches', async () => {
+  it('counts watches that have not started yet toward the limit of watches from one address, but not failed watches', async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     for (const query of ['labelSelector=(', 'timeoutSeconds=x', 'labelSelector=(', 'resourceVersion=1&fieldSelector=a'])

@@ -29,8 +29,8 @@ async function post(url: string, body: object): Promise<{ status: number; body: 
 }
 
 /**
- * Checks that the persons of both plugins exist and are reconciled, and that the rules of each revision apply to its
- * objects.
+ * Checks two plugins, one written for the current revision of the specification and one for revision 2.9: the persons
+ * of both exist and are reconciled, and the server checks each person by the rules of its plugin's revision.
  */
 async function expectBoth(url: string): Promise<void> {
   const listed = async (path: string): Promise<Json[]> => (await get(`${url}${path}?sort=metadata.name,asc`)).items;

@@ -68,7 +68,7 @@ describe('the Scale of an object [compat scale]', () => {
     expect([body.spec.replicas, body.status.replicas]).to.deep.equal([6, 2]);
   });
 
-  it('has a separate entry for scale in managedFields', async () => {
+  it('a write to /scale gets its own entry in managedFields of the object, apart from other writes of the same manager', async () => {
     await server.put(`${url}?fieldManager=scaler`, scale(7));
     await server.patch(`${widgets}/a?fieldManager=scaler`, { spec: { color: 'blue' } });
     const { managedFields } = (await server.get(`${widgets}/a`)).body.metadata as ApiObject['metadata'];
@@ -132,7 +132,7 @@ describe('the Scale of an object [compat scale]', () => {
     expect(body.message).to.contain('application/merge-patch+json').and.not.to.contain('apply-patch');
   });
 
-  it('names the field of the object in a refusal', async () => {
+  it('refuses a wrong number of replicas with an error that names the object, and its field with the number', async () => {
     const { body } = await server.put(url, scale(-4));
     expect(body.message).to.equal(
       'Widget.shop.example.com "a" is invalid: .spec.replicas: Invalid value: -4: should be a non-negative integer',

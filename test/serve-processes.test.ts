@@ -51,7 +51,7 @@ describe('homeostat serve --processes [slow]', () => {
   const lines = (msg: string): readonly LogLine[] => log.filter((line) => line.msg === msg);
   const pidOf = (number: number): number => log.findLast((line) => line.process === number)?.pid ?? 0;
 
-  it('serves at one port with TLS and a credential, replaces a process that ends, and stops in order', async function () {
+  it('serves TLS at one port with two processes, replaces a killed process, and stops both on SIGTERM', async function () {
     this.timeout(90_000);
     const running = serve('--processes', '2', '--database', database.url, '--tls', '--plugin', example);
     await eventually(() => lines('all processes are ready').length > 0, { timeoutMs: 40_000 });

@@ -100,7 +100,7 @@ describe('homeostat serve --workers [slow]', function () {
       for (let round = 0; !signal.aborted; round += 1) {
         const name = `map-${writer}-${round}`;
         const created = client.create(ConfigMap, { metadata: { name, namespace }, data: { round: `${round}` } });
-        // After a lost connection, the write may be stored or not.
+        // If the connection is lost, the object may or may not be stored, so it does not count as acknowledged.
         const { metadata } = (await created.catch(() => undefined)) ?? {};
         if (metadata?.resourceVersion !== undefined) acknowledged.set(name, metadata.resourceVersion);
       }

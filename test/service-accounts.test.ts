@@ -212,14 +212,14 @@ describe('service accounts', () => {
     ['an empty audience', { audiences: [''] }, 'spec.audiences[0]'],
     ['too many audiences', { audiences: Array.from({ length: 33 }, (_each, n) => `a${n}`) }, 'spec.audiences'],
   ] as const)
-    it(`get no token for ${what}`, async () => {
+    it(`get no token when the request asks for ${what}`, async () => {
       await server.post(accounts, { metadata: { name: 'asked' } }, { headers });
       const answer = await request('asked', spec);
       expect(answer.status).to.equal(422);
       expect(answer.body.message).to.include(message);
     });
 
-  it('get no token for a request with another name, kind or method, or for an absent account', async () => {
+  it('get no token for a body that names another account or another kind, for a GET, or for an absent account', async () => {
     expect((await request('nobody')).body.message).to.equal('serviceaccounts "nobody" not found');
     await createAccount('one');
     const other = await server.post(`${accounts}/one/token`, { metadata: { name: 'two' } }, { headers });

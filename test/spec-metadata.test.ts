@@ -150,7 +150,7 @@ describe('spec: metadata', () => {
       expect((await server.put(`${persons}/ann`, person('ann', { age: 9 }))).body.spec.age).to.equal(9);
     });
 
-    it('declared deleted, with a finalizer: the object can be read, listed, and selected by deletionTimestamp [spec 2.3-deletion-timestamp, 3-declared-deleted, 2.8-default-deletion-timestamp]', async () => {
+    it('deleted by a client, but kept by a finalizer: the object can be read, listed, and selected by deletionTimestamp [spec 2.3-deletion-timestamp, 3-declared-deleted, 2.8-default-deletion-timestamp]', async () => {
       await server.create(persons, person('held', {}, { finalizers: ['people.example.com/hold'] }));
       const { deletionTimestamp } = (await server.delete(`${persons}/held`)).body.metadata;
       expect(deletionTimestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);

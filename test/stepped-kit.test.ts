@@ -99,7 +99,7 @@ describe('a test kit', () => {
     );
   });
 
-  it('reports that a change of a user, and not of a run, broke an invariant', async () => {
+  it('reports that no run broke the invariant when the patch of a client, outside of all runs, broke it', async () => {
     const invariants = { 'a badge has a text': hasText };
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock(), stepped: true, invariants });
     await kit.step();
@@ -107,7 +107,7 @@ describe('a test kit', () => {
     const error = await kit.step().catch((thrown: unknown) => thrown as Error);
     expect(error).to.be.instanceOf(Error);
     expect((error as Error).message).to.match(
-      /^the invariant "a badge has a text" was broken before \w+ Badge ada, and not by a run of these controllers\n/,
+      /^the invariant "a badge has a text" was broken before \w+ Badge ada; no run of these controllers broke the invariant\n/,
     );
   });
 

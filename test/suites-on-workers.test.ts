@@ -30,7 +30,7 @@ interface Report {
   readonly failures: readonly { readonly fullTitle: string; readonly err: { readonly message?: string } }[];
 }
 
-describe('the test files of one server over HTTP, when each request goes to the next of two workers [slow]', function () {
+describe('test files that use a server over HTTP, when two workers of the server get the requests in turn [slow]', function () {
   this.timeout(120_000);
 
   it('pass', async () => {

@@ -197,7 +197,8 @@ describe('docs/testing.md', () => {
     await server.stop();
 
     const plan = await planChanges({
-      plugins: [{ models: [Person, Badge], controllers: [personController] }], // Also: folders of compiled plugins.
+      // A plugin may also be given by the path of its compiled folder.
+      plugins: [{ models: [Person, Badge], controllers: [personController] }],
       from: file, // The file that homeostat export wrote.
       fetch: async () => Response.json({ state: 'running' }),
     });

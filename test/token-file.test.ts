@@ -125,7 +125,7 @@ describe('a server with a file of tokens', () => {
       .that.includes('(mode 0644): chmod 600 it');
   });
 
-  it('makes the command exit with code 2 and report the line of a mistake in the file [slow]', async () => {
+  it('does not start when the file has a mistake: the command exits with code 2 and reports the line [slow]', async () => {
     const path = join(folder, 'worse.yaml');
     await writeFile(path, 'tokens:\n- usr: ci\n', { mode: 0o600 });
     const bin = fileURLToPath(new URL('../../plugins/host/bin/homeostat.js', import.meta.url));

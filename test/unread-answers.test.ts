@@ -103,7 +103,8 @@ describe('responses that clients do not read', () => {
   it('are produced one at a time for a connection, even after 700 pipelined requests [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
-    // A request counts until its response begins: the request for the metrics, and at most one of the 700.
+    // The metric counts the requests whose response has not begun: the request for the metrics itself, and at most one
+    // of the 700 pipelined requests, because the server handles them one at a time.
     expect(await inFlight()).to.be.at.most(2);
     expect(bytesInUse() - before).to.be.below(allowance);
   });
@@ -118,12 +119,13 @@ describe('responses that clients do not read', () => {
   it('are cut off when the client has read nothing for a minute [slow]', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
-    // While this loop runs, the buffers of the system fill up.
+    // The server sends until the buffers of the system are full. Only then does the minute begin, so the clock advances
+    // in many short steps.
     for (let passed = 0; passed < 60; passed += 1) await clock.advance(5000);
     expect(await rest(socket)).to.be.below(whole);
   });
 
-  it('are not cut off while the client reads', async () => {
+  it('are not cut off if the client reads slowly, but never pauses for a minute', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
     let bytes = 0;

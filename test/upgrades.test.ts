@@ -21,7 +21,7 @@ function newMachine(name: string, slug: string): object {
   return { apiVersion: 'upgrades.example.com/v1', kind: 'Machine', metadata: { name }, spec: { slug, size: 1 } };
 }
 
-/** Returns an object without `managedFields`, which alone a newer version of the server may change. */
+/** Returns the object without `managedFields`: the only field that a newer version of the server may change. */
 function apart(object: object): unknown {
   const { metadata, ...rest } = object as Stored;
   const { managedFields: _, ...kept } = metadata;
@@ -83,7 +83,8 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
       const recorded = lists[at] ?? [];
       const names = new Set(recorded.map((object) => (object as Stored).metadata.name));
       expect(recorded.length, at).to.be.above(0);
-      // A newer version may add its own objects, such as roles, and may extend its roles.
+      // Only the recorded objects are compared, because a newer version may add objects. The content of cluster roles is
+      // not compared, because a newer version may extend its roles.
       const found = (await itemsOf(at)).filter(({ metadata }) => names.has(metadata.name));
       if (at.includes('clusterroles')) expect(found.length, at).to.equal(recorded.length);
       else expect(found.map(apart), at).to.deep.equal(recorded.map(apart));
@@ -102,7 +103,10 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
     }
   }
 
-  /** Checks that claims of unique values, revisions and deletions continue from the former state. */
+  /**
+   * Checks writes after the upgrade: the server refuses a value of a unique index that an object had before the upgrade,
+   * accepts a free value, and changes and deletes objects.
+   */
   async function expectWrites(): Promise<void> {
     const taken = await send('POST', machinesPath, newMachine('new', 'slug-2'));
     expect([taken.status, taken.text.includes('held by Machine')], taken.text).to.deep.equal([422, true]);

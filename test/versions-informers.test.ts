@@ -7,8 +7,9 @@ import { expect } from 'chai';
 import { gadget, gadgetV1, gadgetV2 } from './support/models/gadget-versions.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
-/** The kind of {@link gadget} with v1 as the storage version. */
+/** The functions of {@link gadget} that convert its objects between v1 and v2. */
 const [{ toStorage, fromStorage } = {}] = gadget.versions ?? [];
+/** The kind of {@link gadget}, but with v1 as the storage version. */
 const gadgetStoredAsV1: ModelDescriptor = defineVersions(gadgetV1, [
   {
     model: { ...gadgetV2, indexes: [] },

@@ -47,7 +47,7 @@ describe('a kind in several versions', () => {
       expect((await read(`${gadgetsV1}/a`)).spec).to.deep.equal({ extent: '3 mm', colour: 'red' });
     });
 
-    it('returns lists in each version; pages, chunks, sorts and selectors use the stored form', async () => {
+    it('returns lists in the requested version, also when they are paged, or sorted or selected by stored fields', async () => {
       for (const size of [1, 2, 3])
         await server.create(gadgetsV2, newGadgetV2(`g${size}`, { size }, { labels: { of: String(size % 2) } }));
       const sorted = await read(`${gadgetsV1}?sort=spec.size,desc&size=2`);
@@ -262,13 +262,13 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('causes the refusal of a write (422) whose result breaks the schema of the storage version', async () => {
+    it('causes 422 for a write, when the converted object breaks the schema of the storage version', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV1('a', { extent: '101 m' }));
       expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
       expect(body.message).to.contain('as converted to v2, the storage version');
     });
 
-    it('causes the refusal of a write (422) whose result cannot be converted back to the version of the request', async () => {
+    it('causes 422 for a write, when the converted object cannot be converted back to the version of the request', async () => {
       expect((await server.post(gadgetsV1, newGadgetV1('a', { code: 'odd' }))).status).to.equal(422);
       expect((await server.get(`${gadgetsV2}/a`)).status).to.equal(404);
     });

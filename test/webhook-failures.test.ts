@@ -54,7 +54,7 @@ const useless: readonly (readonly [what: string, webhook: Webhook, message: RegE
   ['a patch in a validation', () => patched({ op: 'remove', path: '/spec' }), /may not return response\.patch/],
 ];
 
-describe('webhooks that fail [compat webhooks]', () => {
+describe('failing webhooks: [compat webhooks]', () => {
   let folder: string;
   let ca: string;
   let hooks: WebhookServer;

@@ -115,7 +115,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a webhook can refuse a deletion, or a dry run, in whose review dryRun is true [spec operators-webhook-dry-run]', async () => {
+  it('a webhook can refuse a deletion and a dry run; dryRun is true in the review of a dry run [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));

@@ -21,7 +21,7 @@ const deviations: Readonly<Record<string, string>> = {
   'trailing slash list':
     'dupf2 and x2 are not in the list: this server refused their creations (a duplicate field, a wrong namespace)',
   api: 'GET /api gets 200, because this server also serves the core group; the recorded server did not, and sent 404',
-  'apis aggregated v2beta1': 'v2beta1 is still served, for kubectl 1.27 and 1.28',
+  'apis aggregated v2beta1': 'aggregated discovery is still served in version v2beta1, for kubectl 1.27 and 1.28',
   'fieldSelector "metadata.namespace="':
     'a selector of namespaces matches no object of a kind without namespaces, and is not an error',
   'fieldSelector "metadata.namespace=x"':

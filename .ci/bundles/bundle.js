@@ -10,7 +10,10 @@ import { bundledPackages } from './bundled-packages.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** Returns a digest of everything from which a bundle is made. tsc's list of sources has the hash of each source. */
+/**
+ * Returns a digest of everything from which a bundle is made. The digest covers every source, because it includes
+ * `.tsbuildinfo`, where tsc stores a hash of each source.
+ */
 function digestOf(dist) {
   const files = [join(dist, '.tsbuildinfo'), import.meta.filename, join(import.meta.dirname, 'bundled-packages.js')];
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));

@@ -48,7 +48,10 @@ function measureInstalled(root, packedFiles) {
   return [...sums].map(([name, bytes]) => ({ name, bytes })).sort((a, b) => b.bytes - a.bytes);
 }
 
-/** Prints the sizes of the parts and their sum, and returns whether the sum is within the limit. */
+/**
+ * Prints the sizes of our files, by type, and of the dependencies, and the sum of all. Returns true when the sum is
+ * within the limit.
+ */
 export function reportInstalled(root, packedFiles) {
   const parts = measureInstalled(root, packedFiles);
   const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -7,7 +7,7 @@ export const page = 'docs/architecture.md';
 
 const place = /<!-- rooms -->[^]*?<!-- end of rooms -->/;
 
-/** Returns the page with the list of folders from the table, and the problems of the table. */
+/** Returns docs/architecture.md with the list of the folders in .ci/doors.yaml, and the problems of .ci/doors.yaml. */
 export function architecture() {
   const text = readCommitted(page);
   if (!place.test(text))

@@ -48,7 +48,7 @@ function prose(text) {
   return parts.map((part, index) => (index % 2 === 1 ? part : part.replace(/[\\|<*_[\]{}]/g, '\\$&'))).join('');
 }
 
-// Commands and options
+// These functions make the page of commands and options.
 
 function commandsPage() {
   const ignore = () => undefined;
@@ -73,7 +73,7 @@ function serverOptions() {
     kind,
     prose(description),
   ]);
-  return tableOf(['Flag, and key without `--`', 'Environment variable', 'Type', 'Meaning'], rows);
+  return tableOf(['Flag (without `--`: key in the YAML file)', 'Environment variable', 'Type', 'Meaning'], rows);
 }
 
 function commandSections({ help, names, path, command }) {
@@ -107,7 +107,7 @@ function unlistedOptions() {
     .map((name) => `docs/operating/serve.md does not mention --${name}`);
 }
 
-// Errors
+// These functions make the page of errors.
 
 const statusFile = 'controller-runtime/api/errors/status.ts';
 
@@ -144,7 +144,7 @@ function errorPage() {
   return { text, problems };
 }
 
-// Metrics
+// These functions make the page of metrics.
 
 async function metricsPage() {
   const defined = await definedMetrics();
@@ -213,7 +213,7 @@ function namesInSource() {
   return sources.flatMap((path) => [...read(path).matchAll(name)].map(([, found]) => found));
 }
 
-// The manifest
+// These functions make the page of the manifest.
 
 function manifestPage() {
   const schema = JSON.parse(read('plugins/host/schemas/plugin.schema.json'));

@@ -23,8 +23,9 @@ export interface AppliedWrite {
   /** Fields of other managers that the apply takes over even without force. */
   readonly yielded?: FieldSet;
   /**
-   * Returns the changes that an apply with the result `content` makes, with the field names of the given version;
-   * undefined when that version has the same field names. Default: fields have the same names in all versions.
+   * Returns the changes that an apply with the result `content` makes, with the names that the changed fields have in
+   * the given version. Returns undefined when the object has no form in that version: then the apply assumes that the
+   * fields have the same names there. Default: fields have the same names in all versions.
    */
   readonly changesIn?: ((apiVersion: string, content: Fields) => Steps<FieldChanges | undefined>) | undefined;
 }

@@ -21,7 +21,7 @@ export interface FieldChanges {
   readonly removed: FieldSet;
 }
 
-/** Returns the differences between two states of an object. Creates no sets for equal parts. */
+/** Returns the differences between two states of an object. Creates no field sets for subtrees that are equal. */
 export function compareFields(before: Fields, after: Fields, type: FieldShape): FieldChanges {
   const found = new Comparison();
   found.compareMaps(before, after, shapeOf(type));

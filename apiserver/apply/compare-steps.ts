@@ -15,7 +15,10 @@ import { allFieldsOf, asNewFields } from './fields-of.ts';
 // The functions of compare-fields.ts and fields-of.ts, in steps, for objects of any size. They visit large values child
 // by child. For small values they call the functions without steps, which are several times as fast.
 
-/** The maximum number of nodes of a small value. */
+/**
+ * Values with at most this many nodes (objects, lists and scalars) are processed without steps, which is several times
+ * as fast. Larger values are visited child by child, in steps.
+ */
 const fewNodes = 500;
 
 /** Returns the differences between two states of an object. */

@@ -21,7 +21,7 @@ export function fieldElement(name: string): string {
   return `f:${name}`;
 }
 
-/** Returns the field that an element names; undefined for an item of a list. */
+/** Returns the name of the field for a path element such as `f:spec`; undefined for an element of a list's item. */
 export function fieldOf(element: string): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined;
 }
@@ -32,12 +32,12 @@ export function isEmptySet(set: FieldSet): boolean {
   return true;
 }
 
-/** True when the path of a node is a member. Callers never pass the root, which is not a member. */
+/** True when the path of a node is a member of the set. Callers never pass the root of a set, which is not a member. */
 export function isMember(node: FieldSet): boolean {
   return Object.hasOwn(node, self) || isEmptySet(node);
 }
 
-/** Returns the node of a path that is itself a member of the set. Below it, the set has these children. */
+/** Returns a node with these children, for a path that is itself a member of the set. */
 export function memberOf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }

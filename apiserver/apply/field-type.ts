@@ -90,7 +90,7 @@ export function storedItemsByElement(list: readonly unknown[], shape: Shape): Re
   return items;
 }
 
-/** Returns the path element of an item of a merged list. */
+/** Returns the key of an item in `fieldsV1`, such as `k:{"name":"a"}`. The item's list has the type map or set. */
 export function elementOfItem(item: unknown, shape: Shape): string {
   const properties = shape.below.items?.below.properties;
   return itemElement(item, shape.identity ?? { kind: 'set' }, (key) => {

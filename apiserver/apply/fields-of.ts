@@ -21,7 +21,8 @@ export function contentOf(object: ApiObject): Fields {
 }
 
 /**
- * Returns the node of a new value, with all fields in the value, including objects and lists that contain other fields.
+ * Returns the set of all fields in a new value, including the objects and lists that contain other fields. The paths in
+ * the set are relative to the value.
  */
 export function allFieldsOf(value: unknown, type: FieldShape): FieldSet {
   if (typeof value !== 'object' || value === null) return leaf;
@@ -61,7 +62,10 @@ export function newFieldsOf(content: Fields, type: FieldShape): FieldSet {
   return nodes['f:metadata'] === undefined ? nodes : asNewFields(nodes);
 }
 
-/** Returns all fields of a new object without `metadata` itself, which every object has. */
+/**
+ * Takes the set of all fields of a new object, and returns it without the entry of the field `metadata` itself. The
+ * entries of the fields in `metadata` stay.
+ */
 export function asNewFields(all: FieldSet): FieldSet {
   const { 'f:metadata': metadata, ...others } = all;
   if (metadata === undefined) return all;

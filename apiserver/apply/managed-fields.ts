@@ -23,8 +23,8 @@ export interface Manager {
 }
 
 /**
- * The maximum number of entries of updates that an object keeps; beyond it the oldest entries are merged. The number is
- * that of Kubernetes.
+ * The maximum number of entries with the operation `Update` in the `managedFields` of an object. Beyond it, the oldest
+ * of these entries are merged. Kubernetes has the same maximum.
  */
 const maxUpdateManagers = 10;
 
@@ -77,7 +77,10 @@ export function withEntry(entries: ManagedFields, by: Manager, entry: ManagedFie
   return next.length > 1 ? next.sort(compareEntries) : next;
 }
 
-/** Returns the changes of a write with the field names of another version; undefined when the names are the same. */
+/**
+ * Returns the changes of a write with the field names of another version. Returns undefined when the object has no form
+ * in that version: then the fields count as having the same names there.
+ */
 export type ChangesIn = (apiVersion: string) => Steps<FieldChanges | undefined>;
 
 interface ChangingWrite {
@@ -114,7 +117,7 @@ export class WriteChanges {
     return apiVersion === this.#ownVersion ? this.#own : this.#byVersion?.get(apiVersion);
   }
 
-  /** Returns the changes with the field names of an entry's version. */
+  /** Returns the changes of the write, with the names that the fields have in the entry's `apiVersion`. */
   *of(entry: ManagedFieldsEntry): Steps<FieldChanges> {
     const { apiVersion } = entry;
     const named = this.#changesIn === undefined ? undefined : yield* this.#changesIn(apiVersion);
@@ -145,8 +148,9 @@ export function* withoutFields(entries: ManagedFields, changes: WriteChanges): S
 }
 
 /**
- * Returns the entries like {@link withoutFields}, but in one step. Returns undefined when this needs several steps: the
- * fields are many, or another version may name them differently.
+ * Returns the entries without the fields that their managers no longer own after the write, as {@link withoutFields}
+ * does, but in one step. Returns undefined when this needs several steps: the fields are many, or their names in the
+ * version of an entry are not known yet.
  */
 function withoutFieldsAtOnce(entries: ManagedFields, changes: WriteChanges): ManagedFields | undefined {
   if (changes.isLong) return undefined;
@@ -259,7 +263,8 @@ export interface TrackedWrite {
   /** True when there may be so many fields that the work must be done in steps. */
   readonly isLong: boolean;
   /**
-   * Returns the changes with the field names of another version. Default: fields have the same names in all versions.
+   * Returns the changes of this write with the field names of another version of the kind. When it is absent, the names
+   * are the same in all versions.
    */
   readonly changesIn?: ChangesIn | undefined;
 }

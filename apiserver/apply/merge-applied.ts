@@ -80,8 +80,8 @@ function* mergeLists(
 }
 
 /**
- * Returns the applied items by their path elements. Each is merged into the live item with the same element, if there
- * is one.
+ * Merges each applied item of a list into the live item with the same path element, such as `k:{"name":"a"}`. An
+ * applied item without such a live item stays as it is. Returns a map from path elements to the merged items.
  */
 function* mergeItems(wanted: Items, present: Items, type: FieldShape, pace: Pace): Steps<Items> {
   const merged = new Map<string, unknown>();

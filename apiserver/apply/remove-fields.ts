@@ -8,7 +8,7 @@ import type { Fields } from './field-type.ts';
 
 /** The fields that a manager owned before a write, and the fields that have owners after it. */
 export interface Ownership {
-  /** The fields that the manager owned before. */
+  /** The fields that the manager owned before the write. */
   readonly last: FieldSet;
   /** All fields that any manager owns after the write. */
   readonly owned: FieldSet | undefined;

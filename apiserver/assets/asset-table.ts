@@ -12,7 +12,7 @@ export interface Assets {
   open(name: string, folder: string): () => void;
 }
 
-/** The folders that are served, by name. */
+/** The folders whose files are served, by the name of their plugin. */
 export class AssetTable implements Assets {
   readonly #folders = new Map<string, AssetFolder>();
 

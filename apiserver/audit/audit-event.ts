@@ -58,7 +58,7 @@ const maxMessageLength = 1024;
  */
 const knownSenders = new WeakMap<UserInfo, Sender>();
 
-/** The JSON of a user in entries, and the address and user agent of its last request. */
+/** The cached JSON that the audit entries of a user contain: the user, and the source of the user's last request. */
 interface Sender {
   readonly user: string;
   address: string | undefined;
@@ -120,7 +120,10 @@ interface KnownPlace {
   readonly json: string;
 }
 
-/** A cache of the last {@link KnownPlace} of each plural. Its size is bounded, because a client may name any plural. */
+/**
+ * A cache of the JSON of `objectRef`, without the object's name: the last one for each plural. Its size is bounded,
+ * because a client may name any plural.
+ */
 const knownPlaces = new Map<string, KnownPlace>();
 const maxKnownPlaces = 1000;
 
@@ -186,8 +189,8 @@ function decisionJson(decision: Decision): string {
  * server's clock has milliseconds.
  */
 class TimeFormat {
-  // The last time and its text. Several times are often in the same millisecond, and to format a time takes a
-  // microsecond.
+  // Caches the text of the latest timestamp, because formatting takes a microsecond, and successive timestamps are
+  // often in the same millisecond.
   #ms = Number.NaN;
   #text = '';
 

@@ -6,7 +6,7 @@ import type { LogFile } from './log-file.ts';
 /** The maximum time that an entry waits for further entries, so that they are written together. */
 const gatherMs = 50;
 
-/** When the waiting entries together reach this size, they wait no longer for further entries. */
+/** When the waiting entries together reach this size, the log writes them without waiting for further entries. */
 const enoughBytes = 256 * 1024;
 
 /** The maximum total size of the entries that wait for the disk. Further entries are lost. */

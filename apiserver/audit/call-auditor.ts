@@ -62,7 +62,7 @@ interface CallParts {
   readonly trail: AuditTrail;
 }
 
-/** One call, from its arrival to its end. */
+/** Records one write of a client in the server's process: its arrival and its end. */
 class BegunCall {
   readonly #call: AuditedCall;
   readonly #parts: CallParts;

@@ -13,7 +13,7 @@ export class LineBuffer {
   #length = 0;
   #lines = 0;
 
-  /** The number of bytes. */
+  /** The number of bytes of all lines in the buffer. */
   get length(): number {
     return this.#length;
   }

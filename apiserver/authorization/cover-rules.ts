@@ -36,7 +36,10 @@ export function permissionCount({ verbs, apiGroups, resources, resourceNames, no
   return verbs.length * (ofResources + (nonResourceURLs?.length ?? 0));
 }
 
-/** True when grants include a permission, which is one of the rules that {@link permissionsOf} returns. */
+/**
+ * True when `grants` include a permission. The permission is a rule with one verb, and with one path or one resource, as
+ * {@link permissionsOf} returns it.
+ */
 export function includesPermission(
   grants: Grants,
   { verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule,

@@ -91,8 +91,8 @@ export class Grants {
     const ofParent = anyParent === undefined ? undefined : this.#byResource.get(anyParent);
     const count = (own?.length ?? 0) + (any?.length ?? 0) + (ofParent?.length ?? 0);
     if (count === 0) return undefined;
-    // The three lists are searched one after the other. To join them into one would take time, and most decisions are
-    // made here.
+    // The rules for the resource, for `*` and for the subresource of any resource are searched one after the other. To
+    // join these three lists into one would take time, and most decisions are made here.
     const decide = (): Decision | undefined =>
       search(own, question) ?? search(any, question) ?? search(ofParent, question);
     return count < fewRules ? decide() : this.#remember(question, decide);

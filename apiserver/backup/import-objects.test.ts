@@ -44,7 +44,7 @@ describe('an import', () => {
   const many = (count: number): Operation[] =>
     Array.from({ length: count }, (_, at) => create(`n${at}`, `{"n":${at}}`));
 
-  it('creates the objects of the export at much higher revisions, and assigns a number to each kind', async () => {
+  it('creates the objects at much higher revisions than in the export, under numbers that the database gives to the kinds', async () => {
     const source = await exportOf(...exampleObjects());
     await importOf(store, source);
     const rows = await scanned(store);

@@ -51,7 +51,7 @@ export function describeSnapshots(open: () => Promise<Store>): void {
   });
   afterEach(() => store.close());
 
-  it('contains no objects when the store is empty', async () => {
+  it('a snapshot of an empty store contains no objects', async () => {
     expect(await collected(await Snapshot.of(store), async () => undefined)).to.deep.equal([]);
   });
 
@@ -82,7 +82,7 @@ export function describeSnapshots(open: () => Promise<Store>): void {
     expect(rows.map(readable)).to.deep.equal(expected);
   });
 
-  it('contains the only object of a kind, although this object is deleted before it is read', async () => {
+  it('a snapshot contains the only object of a kind, although a client deletes it before the snapshot is read', async () => {
     const created = await store.commit([creation('only', 2, 10), creation('other', 3, 10)]);
     const [only = 0, other = 0] = created.outcomes.map(revisionOf);
     const snapshot = await Snapshot.of(store);
@@ -95,7 +95,7 @@ export function describeSnapshots(open: () => Promise<Store>): void {
     ]);
   });
 
-  it('contains the objects of its revision and no others, although writers change the store meanwhile [slow]', async () => {
+  it('a snapshot contains exactly the objects of its revision, although writers change the store meanwhile [slow]', async () => {
     await fill(store);
     let stopped = false;
     const writer = async (seed: number): Promise<void> => {
@@ -126,7 +126,7 @@ export function describeSnapshots(open: () => Promise<Store>): void {
     await Promise.all(writers);
   });
 
-  it('rejects with a CompactedError when the changes since its revision have been compacted', async () => {
+  it('a read of a snapshot rejects with a CompactedError when the changes since its revision have been compacted', async () => {
     await fill(store);
     const snapshot = await Snapshot.of(store);
     const [revision = 0] = await written(store, create(randomUUID(), ''));

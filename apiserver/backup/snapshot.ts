@@ -79,8 +79,9 @@ export class Snapshot {
   }
 
   /**
-   * Returns the rows of a page in their state at the snapshot's revision. `last` is the last key of the page. After the
-   * last page, `last` is undefined, and all remaining former states are returned.
+   * Returns the rows of a page in their state at the snapshot's revision, with the rows up to the key `last` that were
+   * deleted since that revision. `last` is the last key of the page. A final call, with an empty page and without
+   * `last`, returns all deleted rows that no earlier call has returned.
    */
   #restored(page: readonly Row[], last?: string): readonly Row[] {
     const rows = page.filter(({ key }) => !this.#past.has(key));

@@ -69,7 +69,7 @@ export async function openBuiltinKinds({
 }: {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
-  /** The domain in the group of Users. */
+  /** The service domain. It ends the API group of the kind User: `iam.<serviceDomain>`. */
   readonly serviceDomain: string;
 }): Promise<void> {
   const kinds = [...builtinKinds, userKind(serviceDomain)];

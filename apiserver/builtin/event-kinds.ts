@@ -21,7 +21,7 @@ const reference = {
 const source = { type: 'object', properties: { component: text, host: text } } as const;
 const series = { type: 'object', nullable: true, properties: { count, lastObservedTime: time } } as const;
 
-/** The fields that Events of both kinds have. */
+/** The fields that a `v1 Event` and an `events.k8s.io/v1 Event` have in common. */
 const common = { eventTime: time, series, action: text, reason: text, type: text, reportingInstance: text } as const;
 
 /**

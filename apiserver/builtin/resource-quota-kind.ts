@@ -40,7 +40,7 @@ const amounts = {
   additionalProperties: { 'x-kubernetes-int-or-string': true },
 } as const;
 
-/** The name of the unique index by which a quota claims the replica that counts the objects under the quota. */
+/** The name of a quota's unique index. Its value names the replica that counts the objects under the quota. */
 export const counterIndex = 'counter';
 
 /**

@@ -58,7 +58,7 @@ export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
-/** The schema of conditions in CEL, of webhooks and of policies. */
+/** The schema of the field `matchConditions`, which webhooks and policies have: a list of expressions in CEL. */
 export const matchConditions: JsonSchema = {
   type: 'array',
   description: 'Conditions in CEL. If one is false, the webhook is not called, or the policy does not apply.',

@@ -76,7 +76,7 @@ describe('FrozenEntries', () => {
     expectFormer(frozen);
   });
 
-  it('completes the copy to find an object when the feed no longer has all changes since the copy began', () => {
+  it('examines all objects to find one, if the feed no longer has all changes since FrozenEntries was made', () => {
     const frozen = freeze();
     change();
     feed.trim(4);
@@ -84,7 +84,7 @@ describe('FrozenEntries', () => {
     expect(examined).to.equal(count);
   });
 
-  it('reads the objects of the kind once for all copies of the same state', () => {
+  it('lists the objects of the kind only once for several FrozenEntries that are created at the same revision', () => {
     const places = cache.places.bind(cache);
     let passes = 0;
     cache.places = () => {

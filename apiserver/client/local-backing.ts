@@ -49,7 +49,7 @@ const collectedAtOnce = 5_000;
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
   readonly resource: Resource;
   readonly find: (key: string) => Entry | undefined;
-  /** Prepares the selection; returns undefined when there is nothing to prepare. */
+  /** Builds the missing indexes that select the objects; returns undefined when no index is missing. */
   readonly prepare: () => Promise<unknown> | undefined;
 }
 
@@ -67,7 +67,10 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   #followed: Followed | undefined;
   /** The objects that handlers knew when the informer last stopped following the kind. */
   #before: Before | undefined;
-  /** The resource whose objects the sink's indexes have: the last one for which `follow` called `sink.open`. */
+  /**
+   * The registration of the kind whose objects the informer's indexes have. When the kind is registered again,
+   * `follow` calls `open` of the informer, which fills its indexes again.
+   */
   #opened: Resource | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
@@ -164,8 +167,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    // When a kind closes, all its informers read their lists at the same time. So an informer with a long list first
-    // waits for the next turn of the event loop.
+    // When a kind is no longer served, each of its informers collects the last objects that it selects. If the kind has
+    // many objects, each informer does this in a turn of the event loop of its own.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries(), kept };
@@ -249,8 +252,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
 
   /**
    * Returns the state of an entry. Its object is parsed only when it is read, because a hundred thousand states may
-   * wait for a handler. The resource from which the entry came parses it, since the next resource of the kind may store
-   * another version.
+   * wait for a handler. `resource` must be the {@link Resource} that had the entry: when the kind is opened again, its
+   * new Resource may have another storage version.
    */
   #stateOf(entry: Entry, resource: Resource): KnownState<T> {
     return new EntryState(entry, (each) => this.#read(each, resource));
@@ -288,7 +291,10 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 }
 
-/** The state of an entry. It is small, since a hundred thousand may be created in one step. */
+/**
+ * An entry as handlers get it: its object is parsed only when `object` is read. An instance is small, because a hundred
+ * thousand of them may be created in one step.
+ */
 class EntryState<T extends ApiObject> implements KnownState<T> {
   readonly #entry: Entry;
   readonly #read: (entry: Entry) => T;
@@ -343,7 +349,10 @@ function selectedOf(keys: ReadonlySet<string>, { find, selects }: Followed): Ent
   return foundOf(keys, find).filter(selects);
 }
 
-/** The objects that handlers know. */
+/**
+ * The objects that the informer had when it last stopped following its kind, so its handlers know them. When it follows
+ * the kind again, the handlers receive the differences from these objects.
+ */
 interface Before {
   readonly resource: Resource;
   readonly entries: readonly Entry[];

@@ -78,9 +78,7 @@ export interface LocalClientParts {
   readonly fieldManager?: string;
   /** Decides whether each call is allowed. Default: all calls are. */
   readonly guard?: ClientGuard | undefined;
-  /**
-   * The user that is shown as the author of the client's writes. Default: the user of the guard, or the server itself.
-   */
+  /** The author that is shown for the client's writes. Default: the `user` of `guard`; without a guard, the server. */
   readonly author?: UserInfo | undefined;
 }
 
@@ -113,7 +111,7 @@ export class LocalClient implements PluginClient {
 
   /**
    * Returns a client that writes as another kind of writer and under another field manager. `user` can replace the
-   * guard and the author of this client.
+   * guard, which decides whether a call is allowed, and the user that is shown as the author of writes.
    */
   as(writer: Writer, fieldManager: string, user: Pick<LocalClientParts, 'guard' | 'author'> = {}): LocalClient {
     return new LocalClient({ ...this.#parts, writer, fieldManager, ...user });
@@ -353,7 +351,7 @@ export class LocalClient implements PluginClient {
   }
 }
 
-/** The kind of writer, and the field manager, of a write. */
+/** The writer (`user`, `plugin` or `service`) and the field manager of a write. */
 interface Written {
   readonly writer: Writer;
   readonly fieldManager: string;

@@ -38,7 +38,10 @@ interface Place {
   readonly selection: Selection;
   /** Objects that are reported as ADDED first. */
   readonly initial: Iterator<Entry>;
-  /** The last result of `initial.next()`; undefined once its object has been reported. */
+  /**
+   * The result that was last taken from {@link initial}. It becomes undefined when its object is reported: until then,
+   * the next attempt uses the result again.
+   */
   next?: IteratorResult<Entry> | undefined;
   readonly release: () => void;
   revision: number;

@@ -10,7 +10,7 @@ import { whenServed } from './when-served.ts';
 export interface ServedBackingParts<T extends ApiObject> {
   readonly model: ModelDescriptor;
   readonly table: ResourceTable;
-  /** Creates a backing that uses the server's cache. */
+  /** Creates an `InformerBacking`, from which an informer reads its objects, on the objects in the server's memory. */
   readonly local: () => LocalBacking<T>;
   /** Creates a backing with its own copy of the objects, which lists and watches keep up to date. */
   readonly copy: () => InformerBacking<T>;
@@ -54,8 +54,8 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * Follows the kind with a copy or with the cache. Ends when the kind needs the other of the two, or when the signal
-   * aborts.
+   * Follows the kind, with a copy of its own if `asCopy` is true, and otherwise with the server's cache. Ends when the
+   * signal aborts, or when `asCopy` is no longer right for the kind.
    */
   async #followAs(asCopy: boolean, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const { table, model } = this.#parts;
@@ -67,7 +67,7 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     };
     table.on('opened', look);
     signal.addEventListener('abort', end);
-    // The kind and the signal may have changed since the caller checked them.
+    // The kind and the signal are checked again, because they may have changed since the caller checked them.
     look();
     if (signal.aborted) end();
     const isSame = this.#backing instanceof LocalBacking !== asCopy;
@@ -78,8 +78,8 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * Replaces the backing, and follows the kind with the new backing. Once the new backing is complete, handlers are
-   * called for the differences.
+   * Replaces the `InformerBacking`, from which the informer reads its objects, with `next`, and follows the kind with
+   * `next`. Once `next` has all objects, calls the handlers for the differences between the old and the new objects.
    */
   async #replace(next: InformerBacking<T>, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const known = [...statesOf(this.#backing)];

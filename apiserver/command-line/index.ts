@@ -1,5 +1,5 @@
-// The rules and files of the server that a command line needs. They are exported without the server, because a command
-// that loads the server takes a second longer.
+// Exports the functions and types of the package that commands need. The API server itself is not among them, because
+// a command that loads the code of the server takes a second longer.
 export { checkServiceDomain } from '../server/service-domain.ts';
 export { checkIssuer } from '../identity/accounts/check-issuer.ts';
 export { checkToken } from '../identity/administrator-token.ts';

@@ -22,7 +22,8 @@ export type Owners =
 type OwnerClass = 'solid' | 'dangling' | 'waiting' | 'unknown' | 'broken' | 'misplaced';
 
 /**
- * Classifies the owners of an object. `find` returns the kind of a reference; undefined when the kind is not served.
+ * Returns which owners of an object exist, which are missing, and which are being deleted in the foreground; or an
+ * owner for which this cannot be decided. `find` returns the kind of a reference; undefined when the kind is not served.
  */
 export function classifyOwners({ metadata }: ApiObject, find: (owner: OwnerReference) => Resource | undefined): Owners {
   const known: Record<'solid' | 'dangling' | 'waiting', OwnerReference[]> = { solid: [], dangling: [], waiting: [] };

@@ -41,7 +41,7 @@ export class DefaultAccounts {
     parts.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
-  /** Creates the account of a namespace, if it is absent and the namespace is not being deleted. */
+  /** Creates the ServiceAccount `default` in a namespace, if it is absent and the namespace is not being deleted. */
   async ensure(namespace: string): Promise<void> {
     const { registry, table } = this.#parts;
     const accounts = table.get(serviceAccountKind);

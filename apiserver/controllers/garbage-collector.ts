@@ -210,7 +210,7 @@ export class GarbageCollector {
 
   #onChange(resource: Resource, { type, entry, previous }: FeedChange): void {
     if (this.#behindBroken.size > 0 && type !== 'MODIFIED') this.#retryBehindBroken();
-    // Most new objects have no owner, and are not being deleted.
+    // The collector has no work with a new object that has no owner and is not being deleted, as most new objects.
     if (type === 'ADDED' && entry.owners === undefined && entry.deletion === undefined) return;
     const node = { resource, key: entry.key };
     if (previous !== undefined) this.#graph.remove(resource, previous);
@@ -259,7 +259,7 @@ export class GarbageCollector {
     if (isReleased && owners?.some((owner) => this.#graph.isOrphaning(owner.uid)) === true)
       return this.#strip(node, decodeObject(entry.bytes), (owner) => !this.#graph.isOrphaning(owner.uid));
     if (uid !== undefined && staysFor(entry)) return this.#letGo(node, uid);
-    // `parsed` returns the object if an informer has already parsed it, as it has most objects with owners.
+    // An informer has already parsed most objects with owners: `parsed` returns them, so they are not parsed twice.
     if (deletion === undefined && owners !== undefined)
       return this.#judge(node, this.#parts.parsed(entry) ?? decodeObject(entry.bytes));
   }

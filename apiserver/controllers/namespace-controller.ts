@@ -131,8 +131,8 @@ export class NamespaceController {
   }
 
   /**
-   * Wakes the namespace of an object. A deleted object may have been the last one, and a created object must be
-   * deleted, too.
+   * Called when an object changes. If its namespace is being deleted, the creation or removal of the object adds the
+   * namespace to the queue: a new object must be deleted, too, and a removed one may have been the last one.
    */
   #onObject({ type, entry }: FeedChange): void {
     const { namespace } = entry;
@@ -164,7 +164,8 @@ export class NamespaceController {
   }
 
   async #empty(name: string): Promise<void> {
-    // Another replica may have removed the namespace, and there may be a new namespace of the same name.
+    // Memory first takes in all writes of other replicas: one of them may have removed the namespace, and created a new
+    // namespace of the same name, which must keep its contents.
     await this.#parts.revisions.reach(undefined);
     if (!this.#terminating.has(name)) return;
     await this.#deleteContents(name);

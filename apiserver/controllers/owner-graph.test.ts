@@ -37,7 +37,7 @@ describe('OwnerGraph', () => {
     expect(graph.holds('a')).to.equal(false);
   });
 
-  it('makes an object in a cycle wait for its dependent outside the cycle', () => {
+  it('blocks the deletion of an object in a cycle of owners until its dependent outside the cycle is gone', () => {
     const held: Entry = { ...going('c', 'a'), deletion: 'Background' };
     const graph = graphOf(going('a', 'b'), going('b', 'a'), held);
     expect(graph.holds('a')).to.equal(true);

@@ -51,7 +51,10 @@ export class OwnerGraph {
     return this.#dependents.size + this.#leaving.size === 0;
   }
 
-  /** Removes an object, if it belongs to this resource: the same kind may be registered again as another resource. */
+  /**
+   * Removes an object from the graph, if it was added with this Resource. When a kind is unregistered and registered
+   * again, it gets a new Resource, whose objects stay in the graph.
+   */
   remove(resource: Resource, { key, uid, owners = [], deletion }: Entry): void {
     if (uid !== undefined && deletion !== undefined && this.#leaving.get(uid)?.resource === resource)
       this.#leaving.delete(uid);
@@ -76,7 +79,7 @@ export class OwnerGraph {
     return this.#leaving.values();
   }
 
-  /** Yields those owners of an object that wait for their dependents. */
+  /** Yields the owners of an object whose removal waits until their dependents are deleted or orphaned. */
   *leavingOwners({ owners = [] }: Entry): Generator<Leaving> {
     for (const { uid } of owners) {
       const owner = this.#leaving.get(uid);
@@ -99,7 +102,7 @@ export class OwnerGraph {
     return this.#leaving.get(uid)?.policy === 'Orphan';
   }
 
-  /** Returns true while the object with this UID has to wait for its dependents. */
+  /** Returns true while the deletion of the object with this UID has to wait for its dependents. */
   holds(uid: string): boolean {
     const owner = this.#leaving.get(uid);
     if (owner?.policy === 'Orphan') return this.#hasReleasable(uid);
@@ -119,7 +122,10 @@ export class OwnerGraph {
       if (each.blocks && mayOwn(owner, each)) yield each.uid ?? '';
   }
 
-  /** True when an object waits for another one, directly or through others. */
+  /**
+   * True when the object `uid` cannot be removed before the object `other`: `other` is a dependent that blocks its
+   * deletion in the foreground, directly or through other dependents.
+   */
   #waitsFor(uid: string, other: string): boolean {
     const seen = new Set([uid]);
     for (const each of seen) {

@@ -12,7 +12,7 @@ import { decodeObject } from '../registry/object/object-codec.ts';
 interface RunRetention {
   /** The age at which a record expires. Default 24 hours. */
   readonly maxAgeMs: number;
-  /** The maximum number of records of each controller; its newest ones are kept. Default 1,000. */
+  /** The maximum number of objects of the kind Run for each controller; the newest ones are kept. Default 1,000. */
   readonly maxRuns: number;
   /** The maximum number of bytes of all records together. Default 64 MiB. */
   readonly maxBytes: number;

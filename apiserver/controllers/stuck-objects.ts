@@ -6,7 +6,7 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 
-/** A stuck object. */
+/** An object whose deletion takes long, whose reconciliation fails, or whose status is out of date; and the problem. */
 interface StuckObject {
   readonly object: NamedObject;
   /** `Deleting`, `Failing`, `Parked`, or `Behind` (the object's status is about an earlier generation). */

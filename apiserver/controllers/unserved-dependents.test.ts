@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { UnservedDependents } from './unserved-dependents.ts';
 
 describe('dependents of kinds that are not served', () => {
-  it('reject the call that searches for them, but cause no unhandled rejection, when the database cannot be read', async () => {
+  it('when the database cannot be read, the search for them rejects, and no other promise rejects unhandled', async () => {
     const closed: ((resource: Resource) => void)[] = [];
     const table = { on: (_event: string, listener: (resource: Resource) => void) => closed.push(listener) };
     let fail = (_error: Error): void => {};

@@ -51,8 +51,8 @@ export class UnservedDependents {
   }
 
   /**
-   * Reads the store once for all calls of `some` that wait. Returns the functions of these calls that a reference in an
-   * object of an unserved kind matches.
+   * Reads the store once for all waiting calls of `some`. Each call has passed a function. Returns the functions that
+   * returned true for an owner reference in a stored object of an unserved kind.
    */
   async #look(): Promise<ReadonlySet<IsDependent>> {
     const { store, table, log, hidden } = this.#parts;

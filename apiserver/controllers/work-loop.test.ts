@@ -16,7 +16,7 @@ function gate(): { readonly open: () => void; readonly opened: Promise<void> } {
 describe('WorkLoop', () => {
   oneStepPerTurn();
 
-  it('handles an item once if it is added twice before its turn, and a limited number of items at a time', async () => {
+  it('handles an item only once if it is added again before it is handled, and handles at most `atOnce` items at a time', async () => {
     const handled: string[] = [];
     let [running, most] = [0, 0];
     const queue = new WorkLoop(

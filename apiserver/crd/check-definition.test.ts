@@ -102,7 +102,7 @@ describe('the rules of definitions', () => {
     expect(wrongIn({ ...text, anyOf: [{ ...text, minLength: 1 }] })).to.deep.equal([`anyOf[0].${rule}`]);
   });
 
-  it('refuse non-empty keywords in branches if only the outer schema may have these keywords', () => {
+  it('refuse keywords inside `allOf`, `anyOf` and `oneOf` that only the outer schema may have, unless they are empty or false', () => {
     const branch = {
       description: '',
       title: '',

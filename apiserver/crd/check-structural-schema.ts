@@ -55,7 +55,7 @@ interface Place {
   readonly level: 'root' | 'field' | 'item' | 'branch';
   /** True for a branch that may have a `type`: one of the two branches of {@link isIntOrString}. */
   readonly mayHaveType?: boolean;
-  /** True for the first schema in the allOf of a schema whose own level is not `branch`. */
+  /** True for the first member of `allOf` in a schema that is not itself below allOf, anyOf, oneOf or not. */
   readonly isFirstOfAll?: boolean;
   /** True for the apiVersion, kind and metadata of a resource, and for all schemas below them. */
   readonly isMetadata: boolean;
@@ -93,7 +93,10 @@ export function* checkStructuralSchema(
 class SchemaCheck {
   readonly #violations: DefinitionViolations;
   readonly #cost: SchemaCost;
-  /** True once a schema has an unsupported keyword. Such a keyword may change the meaning of all other keywords. */
+  /**
+   * True once a schema has an unsupported keyword. Such a keyword may change the meaning of all other keywords, so the
+   * defaults are not checked against the schema.
+   */
   #isUnsupported = false;
   /** The fields whose schemas have branches: `allOf`, `anyOf`, `oneOf` or `not`. */
   readonly #composed: Visit[] = [];
@@ -281,8 +284,8 @@ function isIntOrString(branches: DefinitionSchema['anyOf']): boolean {
 }
 
 /**
- * True for a schema that may contain {@link isIntOrString} branches: a schema that is not in a branch, or the first
- * branch of an allOf that is not in a branch itself.
+ * True for a schema whose `anyOf` may be {@link isIntOrString}. This is a schema outside of all branches (the schemas
+ * in `allOf`, `anyOf`, `oneOf` and `not`), or the first schema in the `allOf` of such a schema.
  */
 function mayHaveTypes({ level, isFirstOfAll = false }: Place): boolean {
   return level !== 'branch' || isFirstOfAll;

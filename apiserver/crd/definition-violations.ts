@@ -40,7 +40,7 @@ export class DefinitionViolations {
     this.#add('FieldValueNotSupported', field, `Unsupported value: ${quoteValue(value)}: supported values: ${list}`);
   }
 
-  /** Adds a violation whose message is complete. */
+  /** Adds a violation with its message as it is. The other methods begin the message, such as with `Forbidden: `. */
   add(violation: FieldViolation): void {
     if (!this.isFull) this.found.push(violation);
   }

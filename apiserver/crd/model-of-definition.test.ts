@@ -52,7 +52,7 @@ describe('the model of a definition', () => {
     expect([model.subresources, model.printerColumns, model.indexes]).to.deep.equal([[], [], []]);
   });
 
-  it('keeps its identity when a limit in the schema changes, but not when the version, an index or its type changes', () => {
+  it('has the same identityOfModel after a change of a limit, but not of a version, an index or the type of an indexed field', () => {
     const selectableFields = [{ jsonPath: '.spec.size' }];
     const schemaOf = (size: DefinitionSchema): DefinitionSchema => ({
       type: 'object',

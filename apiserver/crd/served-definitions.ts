@@ -174,8 +174,8 @@ function withStorageServed(definition: CustomResourceDefinition): CustomResource
 }
 
 /**
- * The prefix of owners that are definitions. The names of plugins have no colon, so no plugin's name begins with this
- * prefix.
+ * The owner of a model is a text: the name of a plugin, or, for the model of a CustomResourceDefinition, this prefix
+ * and the name of the definition. The names of plugins have no colon, so none begins with this prefix.
  */
 const ownerPrefix = 'crd:';
 

@@ -18,7 +18,10 @@ export interface BodySource {
 export type WorkerRequest =
   { readonly bytes: Uint8Array; readonly format: BodyFormat } | { readonly bytes: Uint8Array; readonly yaml: YamlPart };
 
-/** The worker's result: the body as JSON (undefined when the body already is JSON), the YAML, or an error. */
+/**
+ * The worker's response. For a body to decode, `text` is the body as JSON, or undefined when the body already is JSON.
+ * For JSON to write as YAML, `text` is the YAML. `refusal` is the error of a body that is refused.
+ */
 export type WorkerAnswer =
   | { readonly text: Uint8Array | undefined }
   | {
@@ -144,8 +147,8 @@ export class BodyCodec {
   }
 
   /**
-   * Sends a request to the worker for a reader. If the reader disconnects while the request waits, the request and its
-   * bytes are dropped.
+   * Sends a job to the worker thread for the response to a client, `reader`. If the client disconnects while the job
+   * waits, the job and its bytes are dropped.
    */
   async #askFor(reader: ResponseState | undefined, request: WorkerRequest): Promise<WorkerAnswer> {
     if (reader === undefined) return this.#ask(request);

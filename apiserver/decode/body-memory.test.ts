@@ -61,7 +61,7 @@ describe('BodyMemory', () => {
     expect(isRefusedTo('a', 30 * KiB)).to.equal(false);
   });
 
-  it('does not count a body with a small Content-Length, even if it takes more memory', () => {
+  it('does not count a body whose Content-Length is below 16 KiB, unless the body is compressed', () => {
     const memory = new BodyMemory(100 * KiB);
     for (let count = 0; count < 100; count += 1) {
       expect(isRefused(memory, 18 * KiB, { 'content-length': '15000' })).to.equal(false);

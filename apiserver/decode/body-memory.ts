@@ -8,13 +8,15 @@ export interface Exchange {
 }
 
 /**
- * The number of bytes from which a body is counted. All smaller bodies of a process together take at most about 160 MB.
+ * The minimum size, in bytes, of a body that counts toward the limit of {@link BodyMemory}. All smaller bodies of a
+ * process together take at most about 160 MB.
  */
 const leastCounted = 16 * 1024;
 
 /**
- * The maximum number of bytes that all counted bodies of current requests have together. They take up to ten times as
- * much memory, because the text of a body, and its value, are in memory until the write is done.
+ * The maximum total size, in bytes, of the request bodies of 16 KiB or more, over all requests in progress. These
+ * bodies take up to ten times as much memory, because the text of a body, and its value, are in memory until the write
+ * is done.
  */
 const defaultMaxBytes = 64 * 1024 * 1024;
 

@@ -18,7 +18,10 @@ export interface MeasuredCopy {
   readonly bytes: number;
 }
 
-/** Copies a value, and measures its size. @throws as {@link copyAsJsonObject} */
+/**
+ * Copies a value, and measures its size.
+ * @throws ApiError BadRequest for a value that {@link copyAsJsonObject} refuses, for example one that nests too deeply.
+ */
 export function measuredCopy(value: unknown, limits: BodyLimits): MeasuredCopy {
   const size = { bytes: 0 };
   return { value: copy(value, limits.maxDepth, size), bytes: size.bytes };

@@ -93,7 +93,7 @@ export class ServedRequest extends IncomingMessage {
 
   #add(arriving: ArrivingBody, chunk: Buffer): void {
     const { length, memory } = arriving;
-    // Most bodies come in one piece.
+    // Most bodies come in one piece, which needs no copy.
     if (chunk.length === length) {
       arriving.whole = chunk;
       return;

@@ -32,7 +32,8 @@ export class YamlPlaces {
    * around it; undefined when there is none.
    */
   offsetOf(field: string): number | undefined {
-    // Messages may write keys of maps as `labels["a.b/c"]`.
+    // A message may write a key of a map in brackets, such as `labels["a.b/c"]`. The paths in this class have a dot
+    // before each key, so the brackets are replaced: `labels.a.b/c`.
     const wanted = field.replace(
       /\["((?:[^"\\]|\\.)*)"\]/g,
       (_match, key: string) => `.${key.replace(/\\(.)/g, '$1')}`,

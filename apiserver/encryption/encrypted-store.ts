@@ -23,7 +23,7 @@ export type OpenEncryption = (store: Pick<Store, 'names' | 'numberOf'>) => Promi
  * `problem`.
  */
 export interface OutdatedRow extends Row {
-  /** The number of the row's kind. */
+  /** The number that identifies the kind of the row's object in the database. */
   readonly kind: number;
 }
 
@@ -39,7 +39,7 @@ export class EncryptedStore implements Store {
   readonly stored: Store;
   readonly #openEncryption: OpenEncryption;
   #encryption: Encryption | undefined;
-  /** The encryption of each kind, by the number of the kind. */
+  /** The encryption of each kind, by the number that identifies the kind in the database. */
   readonly #kinds = new Map<number, KindEncryption>();
   #lastPrefix = ' ';
   #last = plainText;

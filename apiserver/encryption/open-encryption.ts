@@ -34,8 +34,8 @@ export async function encryptionOf(path: string | undefined, otherwise: OpenEncr
 
 /**
  * Reads the encryption configuration in the file `encryption.key` (see {@link defaultKeyFile}). At the first start,
- * creates the file with a new key. Rejects with EncryptionConfigError when the file has none of the keys that have
- * encrypted objects of the database. A database in memory has no file, but the key of this process.
+ * creates the file with a new key. Rejects with EncryptionConfigError when the file has none of the keys with which
+ * objects of the database are encrypted. For a database in memory, uses no file, but the key of this process.
  */
 export function defaultEncryption(database: string): OpenEncryption {
   const path = defaultKeyFile(database);

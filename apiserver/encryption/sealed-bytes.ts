@@ -54,8 +54,8 @@ export function seal({ name, secret }: EncryptionKey, place: string, plain: Uint
 }
 
 /**
- * Decrypts the result of {@link seal}. Returns undefined when the bytes were changed, or were encrypted with another
- * key or for another place.
+ * Decrypts the result of {@link seal}. Returns undefined when the bytes were changed, or when {@link seal} got another
+ * key or another text as `place`.
  */
 export function unseal({ name, secret }: EncryptionKey, place: string, sealed: Uint8Array): Buffer | undefined {
   const start = marker.length + name.length + 1;

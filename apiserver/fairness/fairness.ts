@@ -10,11 +10,11 @@ const unlimited = Number.POSITIVE_INFINITY;
 
 /**
  * The seats of each level. A seat is the right to have one request in progress. While several identities send requests,
- * `people` and `bulk` have few seats, and one identity may have only 4 seats of each. With more seats, the server would
- * not be faster, and each request would wait for more other requests; 32 requests take a few milliseconds. While one
- * user sends requests without end, a request of another user who has 4 requests in progress takes at most three times
- * as long as without the first user (p99). An identity that is alone gets more seats, since commits of many writes are
- * cheaper, and writes that wait for webhooks take long.
+ * `people` has 32 seats and `bulk` has 8, and one identity may have only 4 seats of each. With more seats, the server
+ * would not be faster, and each request would wait for more other requests. With 32 seats, this wait is short, because
+ * the server handles 32 requests in a few milliseconds. While one user sends requests without end, a request of another
+ * user who has 4 requests in progress takes at most three times as long as without the first user (p99). An identity
+ * that is alone gets more seats, since commits of many writes are cheaper, and writes that wait for webhooks take long.
  */
 const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {
   // Reads and writes of a single Lease, except its deletion, do not wait for other users, because a controller that
@@ -39,8 +39,8 @@ export const maxCost = 4;
 const smallList = 500;
 
 /**
- * The number of objects for which a longer list takes one seat. A list of more than {@link smallList} objects takes the
- * number of its objects divided by this number, rounded up, but at most {@link maxCost} seats.
+ * The divisor that gives the seats of a long list: a list of more than {@link smallList} objects takes `objects /
+ * objectsOfSeat` seats, rounded up, but at most {@link maxCost}.
  */
 const objectsOfSeat = 1000;
 
@@ -62,7 +62,7 @@ export function workOfReading(objects: number, isLimited: boolean): Work {
   return { level: isLimited ? 'people' : 'bulk', cost };
 }
 
-/** All levels of a server, and the metrics about their seats and queues. */
+/** The priority levels of a server, and the metrics about the seats and queues of these levels. */
 export class Fairness {
   readonly contention: Contention;
   readonly levels: Readonly<Record<LevelName, PriorityLevel>>;

@@ -97,7 +97,7 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal('a');
   });
 
-  it('limits the seats of an identity for ten seconds after successive requests of two identities', async () => {
+  it('applies the limits for several identities until ten seconds after a request of one identity has followed one of another', async () => {
     const bench = new Bench({ inAll: 2, ofOne: 1 }, { inAll: 8, ofOne: 8 });
     await bench.send('b', 1);
     await bench.send('a', 4);

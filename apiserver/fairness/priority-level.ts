@@ -2,8 +2,8 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
 /**
- * How long the limits for several identities apply. The time begins again whenever a request comes from another identity
- * than the request before it.
+ * When two requests in a row come from different identities, then for this time each identity gets only its share of
+ * the seats. Each further such pair of requests restarts the time.
  */
 const sharedMs = 10_000;
 
@@ -37,7 +37,7 @@ export interface SeatLimits {
 
 export interface PriorityLevelParts {
   readonly name: string;
-  /** The limits while several identities send requests. */
+  /** The limits on the seats of the level, and of one identity in it, while several identities send requests. */
   readonly shared: SeatLimits;
   /**
    * The limits while only one identity sends requests. It may then have more seats than its share among several

@@ -15,7 +15,10 @@ const buckets = [
 
 const subresources: readonly string[] = ['status', 'scale', 'finalize'];
 
-/** The labels of a request. If the path is not that of a served kind, all labels except the verb are empty. */
+/**
+ * The labels of the metrics of a request. If the path is not that of a served kind, all labels except the verb are
+ * empty.
+ */
 interface Asked {
   readonly verb: string;
   readonly group: string;

@@ -93,7 +93,7 @@ describe('the administrator', () => {
     expect([two.token, isIn(second, one)]).to.deep.equal([undefined, true]);
   });
 
-  it('gets the token that someone writes into the missing token file of a replica; a warning has announced this', async () => {
+  it('is accepted with a new token that an operator writes to a missing token file, as a warning advises', async () => {
     await open(new FileInMemory(), true);
     const warnings: string[] = [];
     const file = new FileInMemory();
@@ -121,7 +121,7 @@ describe('the administrator', () => {
     expect((error as Error).message).to.not.include(old.token);
   });
 
-  it('has no digest in the vault when the file cannot be written', async () => {
+  it('leaves no digest of its new token in the vault when the token cannot be written to the file', async () => {
     const file = new FileInMemory();
     file.write = () => Promise.reject(new Error('the disk is full'));
     const error = await open(file).catch((thrown: unknown) => thrown);

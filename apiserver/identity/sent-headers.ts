@@ -28,8 +28,8 @@ const kept: unique symbol = Symbol('the last accepted Authorization header');
 declare module 'node:net' {
   interface Socket {
     /**
-     * The last accepted header of the connection. It is a property, because a lookup in a WeakMap takes several times
-     * as long.
+     * The last Authorization header of this connection whose token was accepted. It is a property of the socket,
+     * because a lookup in a WeakMap takes several times as long.
      */
     [kept]?: KeptHeader;
   }

@@ -27,7 +27,7 @@ export class BlockNumbers {
     return number;
   }
 
-  /** Returns the block of a number in use. */
+  /** Returns the block that has this number. The number must be in use. */
   block(number: number): Block {
     return inBounds(this.#blocks[number]);
   }

@@ -18,14 +18,17 @@ const visitedPerStep = 1000;
 const valuesPerStep = 8192;
 
 export interface IndexShape {
-  /** The position of the values in `Entry.values`. */
+  /** The position of the index's values in `Entry.values`. */
   readonly position: number;
   /** Returns the values under which the index has an object. They are distinct, and in the order of code points. */
   readonly itemsOf: (values: readonly string[]) => readonly string[];
   readonly itemValues: ItemValues;
 }
 
-/** Entries as they were at one time, in the order of their names, and their rows in the table. */
+/**
+ * The entries of an {@link EntryTable}, as they were at one time, and the numbers of their rows in this table. Both
+ * lists are in the order of the names of the entries.
+ */
 export interface NamedEntries {
   readonly places: EntryPlaces;
   readonly rows: Int32Array;
@@ -60,7 +63,7 @@ function* sortedByName(places: EntryPlaces, rows: Int32Array): Steps<NamedEntrie
   return { places: named, rows: sorted.map((position) => inBounds(rows[position])) };
 }
 
-/** The items of an index, each with the number of its value. */
+/** The items of an index. `numbers` has the position of each item's value in `values`. */
 interface Items {
   readonly rows: number[];
   readonly numbers: number[];

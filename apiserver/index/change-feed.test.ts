@@ -104,7 +104,7 @@ describe('ChangeFeed', () => {
     expect(() => feed.append(added(5))).to.throw(RangeError);
   });
 
-  it('calls subscribers in order until they unsubscribe', () => {
+  it('calls subscribers in the order in which they subscribed, until they unsubscribe', () => {
     const feed = createFeed();
     const seen: string[] = [];
     const unsubscribe = feed.subscribe((change) => seen.push(`first ${change.revision}`));
@@ -146,7 +146,7 @@ describe('ChangeFeed', () => {
     expect(late).to.deep.equal([11, 12, 13]);
   });
 
-  it('delivers many differences passed to leap over several turns of the event loop, and later changes after them', async () => {
+  it('leap delivers 1,000 differences in several turns of the event loop, before a change that is appended meanwhile', async () => {
     const feed = createFeed();
     const seen: number[] = [];
     let most = 0;

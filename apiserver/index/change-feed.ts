@@ -18,13 +18,16 @@ export interface ChangeFeedParts {
 interface Subscriber {
   readonly listener: (change: FeedChange) => void;
   /**
-   * The revision of the feed at the time of the subscription. The listener is called only for later changes, because
-   * its owner reads the earlier ones with {@link ChangeFeed.since}.
+   * The revision of the feed at the time of the subscription. The listener is called only for later changes. The
+   * subscriber reads the earlier changes with {@link ChangeFeed.since}.
    */
   readonly after: number;
 }
 
-/** The number of differences that {@link ChangeFeed.leap} delivers in one turn, which takes a few milliseconds. */
+/**
+ * The number of changed objects that {@link ChangeFeed.leap} reports to subscribers in one turn, which takes a few
+ * milliseconds. `leap` moves from one state of the kind to a later one whose single changes are unknown.
+ */
 const deliveredPerTurn = 200;
 
 /** The latest changes of one kind, in revision order, and the subscribers to new ones. */
@@ -151,9 +154,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Drops the changes up to a revision. The new floor is the revision of the last dropped change, because a reader that
-   * has received this change can continue. Returns the memory, in bytes, of the states that only the dropped changes
-   * used.
+   * Drops the changes up to a revision. Raises {@link floor} to the revision of the last dropped change: a reader that
+   * has received this change can still resume. Returns the memory, in bytes, of the states that only the dropped
+   * changes used.
    */
   trim(upTo: number): number {
     const count = this.#window.firstAfter(upTo);

@@ -151,7 +151,7 @@ describe('ChangeWindow', () => {
     expect(former).to.deep.equal(expected);
   });
 
-  it('reads records from the positions to which a visitor moved them, even if changes are added and dropped meanwhile', () => {
+  it('reads a record from its new position after the caller of states() moved it, even if changes are added and dropped', () => {
     const model = new Model();
     model.push(4000);
     for (let round = 0; round < 3; round += 1) {
@@ -170,7 +170,7 @@ describe('ChangeWindow', () => {
     }
   });
 
-  it('does not refer to the former position of a record that a visitor has moved', () => {
+  it('does not refer to the former position of a record that the caller of states() has moved', () => {
     const model = new Model();
     model.push(4000);
     const former = new Map<unknown, Set<number>>();

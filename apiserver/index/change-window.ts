@@ -20,7 +20,7 @@ export class ChangeWindow {
   #numbers = new BlockNumbers();
   /** The packed changes, in parts of `packedTogether` changes. */
   #packed: PackedChanges[] = [];
-  /** The number of dropped changes at the start of the first part. */
+  /** The number of changes at the start of the first item of `#packed` that are dropped. */
   #head = 0;
   #recent: FeedChange[] = [];
   /** The number of unfinished iterations over {@link states}, which may pause between two steps. */
@@ -42,8 +42,8 @@ export class ChangeWindow {
   push(change: FeedChange): void {
     this.#recent.push(change);
     this.#bytes += change.entry.size;
-    // Nothing is packed during an iteration over the states. The caller may move the record of a recent change, and a
-    // packed change would still have the former position.
+    // Nothing is packed while a caller iterates over states(). The caller may move a record to another block, and
+    // updates the objects of the recent changes. A change packed meanwhile would keep the record's old place.
     while (this.#recent.length >= mostRecent + packedTogether && this.#visitors === 0)
       this.#packed.push(new PackedChanges(this.#recent.splice(0, packedTogether), this.#numbers));
   }

@@ -111,8 +111,8 @@ class Pair {
   }
 
   #note(change: { readonly after: State; readonly before: State | undefined }): void {
-    // The table keeps some of the JavaScript objects of its entries. The history makes new ones, so that the test also
-    // covers objects that the table does not keep.
+    // The table caches some JavaScript objects of entries, and changes their positions when it moves a row. The states
+    // in this list get new objects, so that the compaction must move objects that the table does not have, too.
     const [after, before] = [ownOf(change.after), change.before && ownOf(change.before)];
     this.#states.push({ after, before });
     const [old] = this.#states.length > this.#mostStates ? this.#states.splice(0, 1) : [];
@@ -137,7 +137,7 @@ function expectState(entry: Entry, name: string, content: Buffer): void {
 
 describe('compactSlabs', () => {
   for (const states of [0, 1500])
-    it(`changes no entry, no former state (of ${states}), and no bytes read earlier, even with writes between its steps [slow]`, () => {
+    it(`does not alter objects, the states in the last ${states} changes, or bytes read earlier, even with writes between its steps [slow]`, () => {
       const pair = new Pair(1, states);
       for (let round = 0; round < 10; round += 1) {
         pair.writeMany(3000);
@@ -160,7 +160,7 @@ describe('compactSlabs', () => {
     pair.expectEqual();
   });
 
-  it('copies each state of an object only once, even if two changes of the history, or a change and the table, have it', () => {
+  it('copies a state of an object once, even if two changes, or a change and the table of current objects, refer to it', () => {
     const pair = new Pair(6, 4000);
     for (let round = 0; round < 2; round += 1) for (let at = 0; at < 2000; at += 1) pair.put(`n-${at}`, 4000);
     for (let at = 0; at < 2000; at += 1) if (at % 3 !== 0) pair.delete(`n-${at}`);

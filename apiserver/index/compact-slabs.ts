@@ -23,9 +23,12 @@ const fullShare = 0.9;
 /** The entries whose records are in the memory of a kind. */
 export interface SlabUsers {
   readonly table: EntryTable;
-  /** Returns each former state of an object that the change feed still has. These states are not in the table. */
+  /** Returns the former states of objects that are still in the change feed. `table` has only the current states. */
   readonly formerStates: () => Iterable<Entry>;
-  /** Returns the entries of the change feed: former states, and current states, whose records are also in the table. */
+  /**
+   * Returns all entries of the change feed: former and current states of objects. The records of the current states are
+   * also in `table`; those of the former states are not.
+   */
   readonly states: () => Iterable<Entry>;
 }
 
@@ -77,8 +80,9 @@ function* moveRows(slabs: Slabs, table: EntryTable, sparse: ReadonlySet<Block>):
 }
 
 /**
- * Moves the entries of the change feed. If the record of an entry is also in the table, the entry gets the new position
- * from the table. Entries that share a record still share it afterwards.
+ * Moves the entries of the change feed out of the blocks in `sparse`. If the table has the same state of an object, its
+ * record has already been moved, and the entry gets the position of that record; otherwise the record is copied. Entries
+ * that share a record still share it afterwards.
  */
 function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: ReadonlySet<Block>): Steps<void> {
   const places = new Map<Block, Map<number, StoredEntry>>([...sparse].map((block) => [block, new Map()]));

@@ -15,7 +15,7 @@ export class EntryPlaces implements Iterable<StoredEntry> {
   #places: Int32Array;
   #length = 0;
 
-  /** Creates a list. {@link add} refers to the `blocks` by their numbers. */
+  /** Creates an empty list. The number of a block, which {@link add} takes, is its position in `blocks`. */
   constructor(blocks: readonly (Block | undefined)[] = [], capacity: number = smallestList) {
     this.#blocks = [...blocks];
     this.#places = new Int32Array(2 * capacity);
@@ -41,7 +41,7 @@ export class EntryPlaces implements Iterable<StoredEntry> {
     this.add(number, at);
   }
 
-  /** Adds a record by the number of its block. */
+  /** Adds to this list the entry whose record is at the position `at` of the block with the number `block`. */
   add(block: number, at: number): void {
     const to = 2 * this.#length;
     if (to === this.#places.length) this.#grow();

@@ -44,7 +44,7 @@ describe('EntryTable', () => {
     ).to.deep.equal([]);
   });
 
-  it('entry returns the object that add received, in a small kind; later writes do not change a result of placesOf', () => {
+  it('returns from entry() the object given to add() if the kind is small, and keeps results of placesOf() despite writes', () => {
     const [slabs, table] = [new Slabs(), new EntryTable()];
     const first = entryOf(slabs, 'a', 1);
     const row = table.add(first);

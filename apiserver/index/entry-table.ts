@@ -12,8 +12,8 @@ const random = randomBytes(8);
 const ofProcess: HashSecret = [random.readInt32LE(0), random.readInt32LE(4)];
 
 /**
- * The number of bits by which a hash is shifted. The six bits that remain are the number of its shard, so there are 64
- * shards. With a million keys, a shard has 16,000 keys, and grows in a millisecond.
+ * The hash table consists of 64 small tables, its shards. A hash is shifted by this number of bits, and the six bits
+ * that remain are the number of the shard. With a million keys, a shard has 16,000 keys, and grows in a millisecond.
  */
 const shardShift = 26;
 const smallestShard = 8;
@@ -49,14 +49,15 @@ export class KeyPlaces {
     }
   }
 
-  /** Adds a row, which must not be in the table. `hashes` must have its hash. */
+  /** Adds a row, which must not be in the table. The caller must have stored the row's hash in `hashes[row]`. */
   add(row: number, hashes: Int32Array): void {
     const hash = inBounds(hashes[row]);
     const shard = hash >>> shardShift;
     const size = (this.#sizes[shard] ?? 0) + 1;
     this.#sizes[shard] = size;
     let places = this.#shards[shard] ?? new Int32Array(smallestShard);
-    // In a table that is three quarters full, a search examines two and a half positions on average.
+    // The table is at most three quarters full, so that a successful search examines at most two and a half positions
+    // on average.
     if (size * 4 > places.length * 3) places = doubled(places, hashes);
     this.#shards[shard] = places;
     const mask = places.length - 1;

@@ -30,7 +30,7 @@ export interface CacheContents {
   readonly broken: Map<string, BrokenEntry>;
   /** The memory of all objects, in bytes. */
   readonly size: number;
-  /** The built parts of each index, by the position of the index. */
+  /** The sorted parts of each index that are built. The indexes have the order of {@link KindCache.indexes}. */
   readonly indexes: readonly MadeParts[];
 }
 
@@ -103,7 +103,7 @@ export class KindCache {
     return this.#table.placesOf(this.#table.rows());
   }
 
-  /** The table with the rows of the entries. */
+  /** The table that has one row for each stored object of the kind. */
   get table(): EntryTable {
     return this.#table;
   }

@@ -29,8 +29,8 @@ export class KindIndex {
   readonly #values: LazyIndex;
   readonly #absent: LazyIndex;
   /**
-   * In a multi-valued index, one item for each entry, under its smallest value. {@link #largest} is the same for the
-   * largest value.
+   * Sorts the objects by the smallest of their values. Only a multi-valued index has it, in which an object can have
+   * several values. {@link #largest} sorts the objects by the largest of their values.
    */
   readonly #smallest: LazyIndex | undefined;
   readonly #largest: LazyIndex | undefined;
@@ -149,16 +149,17 @@ export class KindIndex {
   }
 
   /**
-   * Returns the rows of each built part, in the order of the part; undefined for a part that is not built, or that
-   * stores values with its items.
+   * Returns the sorted row numbers of each part. The parts are the sorted lists of which this index consists. The
+   * result has undefined for a part that is not built, or that stores values with its items.
    */
   orders(): readonly (Int32Array | undefined)[] {
     return this.#parts.map((part) => part.order());
   }
 
   /**
-   * Builds each part that has a stored order of the rows of the table. If `isWanted` is true and there is no stored
-   * order for {@link values}, this method builds {@link values} from the entries that `named` returns.
+   * Builds the parts of this index from a snapshot: `orders` has the sorted rows of the table for each part that the
+   * snapshot contains. If `orders` lacks {@link values} and `isWanted` is true, this method builds {@link values} from
+   * the entries that `named` returns. It builds no other part.
    */
   *restore(
     table: EntryTable,
@@ -182,8 +183,9 @@ export class KindIndex {
   }
 
   /**
-   * Removes from this index the values that the entry of a row loses by a change. After the caller has replaced the
-   * entry in the table, it must call {@link enter}, which adds the new values.
+   * Removes from this index the values that an object loses by a change. `row` is the row of the object's entry in the
+   * table of entries. The caller calls this method before it replaces or removes the entry. After it has replaced the
+   * entry, it must call {@link enter}, which adds the new values to this index.
    */
   leave(row: number, change: ValueChange): void {
     for (const part of this.#parts) part.leave(row, change);
@@ -203,8 +205,8 @@ function allOf(values: readonly string[]): readonly string[] {
 }
 
 /**
- * Returns the values of an entry in the index `absent`: one empty string if the entry has no value of this index,
- * otherwise an empty list.
+ * Returns the values under which {@link KindIndex.absent} lists an object. `values` are the values that the author's
+ * index function returned for the object. If there are none, the result is one empty string, otherwise an empty list.
  */
 function noneOf(values: readonly string[]): readonly string[] {
   return values.length === 0 ? oneEmpty : noValues;

@@ -26,8 +26,8 @@ interface Build {
   /** The rows whose items have changed since the build began, and still have to be added to the index. */
   readonly changed: Set<number>;
   /**
-   * The index; undefined until it has the items of all rows that are not in `changed`. From then on, a change of a row
-   * that is not in `changed` is applied to the index immediately.
+   * The index. It is undefined until the build has added all rows to it, except the rows in `changed`, which are added
+   * last. From then on, a change of any row that is not in `changed` updates the index immediately.
    */
   index: SortedIndex | undefined;
   readonly isOver: Promise<void>;
@@ -92,7 +92,10 @@ export class LazyIndex {
     this.follows = made !== undefined;
   }
 
-  /** Builds this index for the objects of another table. */
+  /**
+   * Builds an index by the same values as this one, but for the objects of `table`, a new set of objects. This index
+   * stays as it is until the caller replaces it with {@link set}.
+   */
   *remake(table: EntryTable, entries: NamedEntries): Steps<SortedIndex> {
     return yield* buildIndex(table, entries, { shape: this.#shape, changed: new Set() });
   }
@@ -122,7 +125,10 @@ export class LazyIndex {
     for (const value of this.#itemsWithout(change.before, change.after)) index.remove(value, row);
   }
 
-  /** Adds to the index the items of a row's values that the change has added. */
+  /**
+   * Inserts the row under each item that its new values have and its old values do not have. Call this after the row has
+   * changed.
+   */
   enter(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
@@ -130,8 +136,8 @@ export class LazyIndex {
   }
 
   /**
-   * Returns the index that has the items of a row. Returns undefined when the index is neither built nor being built,
-   * or when its build will add the row only at the end.
+   * Returns the sorted index that must be updated at once when a row changes. Returns undefined when no update is
+   * needed: the index is neither built nor being built, or its build adds this row later, in its new state.
    */
   #following(row: number, change: ValueChange): SortedIndex | undefined {
     if (this.#made !== undefined || this.#build === undefined) return this.#made;

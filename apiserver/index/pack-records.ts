@@ -63,7 +63,10 @@ export class RecordPacker {
     return rows === 0 ? undefined : { bytes: block.bytes.subarray(0, filled), rows };
   }
 
-  /** Returns the row numbers of the copies of these rows. Call it once all records are packed. */
+  /**
+   * Translates row numbers of the table to row numbers in the packed blocks, which have no gaps. Call it once all
+   * records are packed.
+   */
   renumber(rows: Int32Array): Int32Array {
     const newRows = this.#newRows;
     return newRows === undefined ? rows : rows.map((row) => newRows[row] ?? 0);

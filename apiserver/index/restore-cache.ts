@@ -7,7 +7,10 @@ import { isMadeOnDemand } from './kind-cache.ts';
 import type { CacheContents, KindCache } from './kind-cache.ts';
 import type { MadeParts } from './kind-index.ts';
 
-/** For each part of an index, the rows in the order of the part; undefined for a part without a stored order. */
+/**
+ * The sorted row numbers of one index, as a snapshot has them: one array for each of the sorted lists of which the index
+ * consists, or undefined for a list that the snapshot does not have.
+ */
 export type IndexOrders = readonly (Int32Array | undefined)[];
 
 /** Creates the content of a cache from records that are in memory, and from the orders of their rows in each index. */

@@ -45,7 +45,7 @@ interface Filling {
   filled: number;
 }
 
-/** The place for a record. The bytes that it describes are in the same block, and end before it. */
+/** The place of a record. The bytes of the object that it describes are in the same block, before the record. */
 export interface RecordPlace {
   readonly block: Block;
   /** The position of the record, a multiple of four. */
@@ -116,7 +116,7 @@ export class Slabs {
   }
 
   /**
-   * Seals all blocks: no more bytes are written to them. {@link settle} must be called once the bytes in use in these
+   * Seals all blocks: no more bytes are written to them. {@link settle} must be called once the live bytes in these
    * blocks have been counted.
    */
   seal(): void {
@@ -126,14 +126,19 @@ export class Slabs {
     this.#fresh = new Set();
   }
 
-  /** True for a block that {@link seal} has sealed. Call this only between {@link seal} and {@link settle}. */
+  /**
+   * True for a block that existed when {@link seal} was called, so no more bytes are written to it. Call this only
+   * between {@link seal} and {@link settle}.
+   */
   isSealed(block: Block): boolean {
     return this.#fresh?.has(block) !== true;
   }
 
   /**
-   * Ends the time in which {@link isSealed} may be called. `used` is the number of bytes in use in the sealed blocks;
-   * it is added to the bytes used since {@link seal}. `garbage` becomes the number of bytes that are garbage.
+   * Ends the period that began with {@link seal}: {@link isSealed} may not be called any more. `used` and `garbage` are
+   * the numbers of live and garbage bytes in the blocks that existed at {@link seal}, except those that the compaction
+   * will empty. `used` is added to the count of live bytes, which {@link seal} had set to 0. `garbage` replaces the
+   * count of garbage.
    */
   settle(used: number, garbage: number): void {
     this.#used += used;
@@ -141,7 +146,10 @@ export class Slabs {
     this.#fresh = undefined;
   }
 
-  /** Copies a piece of memory to a position that is a multiple of four. */
+  /**
+   * Copies bytes from another block into a block of this object. Returns the block, and the position of the bytes in
+   * it, which is a multiple of four.
+   */
   copy(source: Block, from: number, size: number): { readonly block: Block; readonly at: number } {
     const place = this.#placeOf(size);
     source.bytes.copy(place.block.bytes, place.at, from, from + size);
@@ -183,7 +191,7 @@ export function roundUp(size: number): number {
   return (size + 3) & ~3;
 }
 
-/** Returns a place for bytes and their record in separate memory. */
+/** Copies an object's bytes into a new block of their own. Returns the place for the object's record in this block. */
 export function placeAlone(bytes: Buffer, length: number): RecordPlace {
   const at = roundUp(bytes.length);
   const block = new Block(at + length);

@@ -24,8 +24,8 @@ interface Position {
 }
 
 /**
- * The position to search for: before all items of a value, after all of them, or among them, by the name of a row's
- * object.
+ * The position to search for among the items that have a value: before all of them, after all of them, or, if `tie` is
+ * a row of the table, at the place of that row. Items with the same value are in the order of their objects' names.
  */
 interface Probe {
   readonly value: string;
@@ -66,7 +66,8 @@ export class SortedIndex {
   }
 
   /**
-   * Replaces all items by these, which must be in order. `values` are needed only if they are stored with the items.
+   * Replaces all items of the index. `rows` has the row of each new item, in the order of the index. `values` has the
+   * values of the same items; it is needed only if this index stores values with its items ({@link ItemValues}).
    */
   load(rows: ArrayLike<number>, values?: readonly string[]): void {
     this.#waiting.clear();
@@ -114,14 +115,14 @@ export class SortedIndex {
     return { from, to: isPresent ? this.#rank(this.#search({ value, tie: 'after' })) : from };
   }
 
-  /** Returns the value at a rank below size. */
+  /** Returns the value of the item at a rank, from 0 to the number of items minus one. */
   valueAt(rank: number): string {
     this.#place();
     const { bucket, at } = this.#locate(rank);
     return this.#valueAt(bucket, at);
   }
 
-  /** Returns the entry at a rank below size. */
+  /** Returns the entry of the item at a rank, from 0 to the number of items minus one. */
   entryAt(rank: number): Entry {
     this.#place();
     const { bucket, at } = this.#locate(rank);
@@ -150,8 +151,8 @@ export class SortedIndex {
   }
 
   /**
-   * Visits the same items as {@link forEach}, but passes the value and the rank of each. The visitor must not change
-   * the index.
+   * Calls `visit` with the value and the rank of each item at the ranks from..to-1, in ascending order, until `visit`
+   * returns false. `visit` must not change the index.
    */
   forEachValue(from: number, to: number, visit: (value: string, rank: number) => boolean): void {
     this.#place();
@@ -214,7 +215,7 @@ export class SortedIndex {
     items.sort((a, b) => compare(a.value, b.value) || this.#compareNames(a.row, b.row));
   }
 
-  /** Places items that are in order. */
+  /** Inserts items, which are sorted, into the buckets. */
   #placeAll(items: readonly Item[]): void {
     if (items.length === 0) return;
     if (this.#buckets.length === 0) {
@@ -384,7 +385,7 @@ export class SortedIndex {
 
 const noBlock = new Block(0);
 
-/** Compares by code points. Equal texts are found first, because this takes less time. */
+/** Compares by code points. Tests first whether the texts are equal, because this test is faster. */
 function compareTexts(a: string, b: string): number {
   return a === b ? 0 : compareCodePoints(a, b);
 }

@@ -77,7 +77,8 @@ let lastList: ReadList = { block: undefined, at: 0, position: 0, values: noValue
 
 /**
  * An object in memory. An instance has only the position of the object's record, since there may be a million
- * instances. A comparison reads bytes. It creates a string only for a text with 2 bytes a character.
+ * instances. The methods that compare names or values read the bytes of the record. They create strings only for texts
+ * with 2 bytes a character.
  */
 export class StoredEntry implements Entry {
   declare block: Block;
@@ -105,7 +106,7 @@ export class StoredEntry implements Entry {
     return this.#word(head.size);
   }
 
-  /** The position where the bytes begin. */
+  /** The position in the block at which the bytes of the object begin. */
   get start(): number {
     return this.at - this.#word(head.back);
   }
@@ -120,7 +121,7 @@ export class StoredEntry implements Entry {
     return this.#word(head.length);
   }
 
-  /** The record itself. */
+  /** The bytes of the record, which follow the bytes of the object in the block. */
   get record(): Buffer {
     return this.block.bytes.subarray(this.at, this.at + this.#word(head.length));
   }
@@ -206,7 +207,10 @@ export class StoredEntry implements Entry {
     return locatedText();
   }
 
-  /** Compares by code points: the value that {@link oneValueAt} returns, with a text. The object must have a value. */
+  /**
+   * Compares a value of the object with a text, by code points. The value is the one that {@link oneValueAt} returns
+   * for this index; the object must have one.
+   */
   compareValue(position: number, isLast: boolean, text: string): number {
     this.#locateOne(this.#word(headWords + position), isLast);
     if (isWideText) return compareCodePoints(locatedText(), text);
@@ -232,7 +236,10 @@ export class StoredEntry implements Entry {
     return true;
   }
 
-  /** Returns the number that `keyOf` returns for the name's characters from `start` on; texts are sorted by it. */
+  /**
+   * Returns the {@link keyLength} characters of the name from `start` on as one number, by which names are sorted, as
+   * `keyOf` does for a text. Returns NaN for a name with 2 bytes a character.
+   */
   nameKey(start: number): number {
     this.#locateName();
     if (isWideText) return Number.NaN;
@@ -274,7 +281,7 @@ export class StoredEntry implements Entry {
     return this.#compareLocated(other, false);
   }
 
-  /** Compares the text that was located last with the name or the namespace of another record. */
+  /** Compares the name or the namespace, whose bytes the caller has located, with that of another record. */
   #compareLocated(other: StoredEntry, isName: boolean): number {
     const [bytes, start, length, isWide] = [inBytes, from, units, isWideText];
     if (isName) other.#locateName();
@@ -309,7 +316,7 @@ export class StoredEntry implements Entry {
   #locateName(): void {
     this.#locate(this.#word(head.key));
     const namespace = this.#word(head.namespace);
-    // This length includes the slash after the namespace.
+    // `namespace` is the length of the namespace and of the slash after it.
     from += isWideText ? namespace * 2 : namespace;
     units -= namespace;
   }

@@ -23,7 +23,7 @@ export class NodeCount {
   }
 }
 
-/** Checks a value that has been parsed. @throws ApiError RequestEntityTooLarge beyond the limits. */
+/** Counts the fields and items of a parsed value. @throws ApiError RequestEntityTooLarge beyond the limits. */
 export function checkCounts(value: unknown, limits: BodyLimits): void {
   countBelow(value, new NodeCount(limits));
 }

@@ -15,8 +15,8 @@ const fullShare = 0.85;
 const freeShare = 0.82;
 
 /**
- * The share that must not be reached while a server reads its objects at a start. It is larger than {@link fullShare},
- * because users can delete objects only after the server has started.
+ * The used share of memory that a server must not reach while it reads its objects at a start. It is larger than
+ * {@link fullShare}, so that a server whose memory counts as full can start, and users can then delete objects.
  */
 const startShare = 0.9;
 
@@ -105,7 +105,8 @@ export class MemoryLimit {
   }
 
   /**
-   * The used share of the usable heap, or of the memory that the system grants, whichever is larger; 1 means all of it.
+   * The larger of two shares: the used share of the usable heap, and that of the memory that the system grants. 1 means
+   * that all of it is used.
    */
   get share(): number {
     return shareOf(this.#parts.meter.read());
@@ -129,15 +130,15 @@ export class MemoryLimit {
     this.#before ??= this.#parts.meter.read();
   }
 
-  /** Called with the number of objects of a kind that was opened. */
+  /** Call this after the objects of a kind were read, with their number. It is added to the total of all kinds. */
   end(objects: number): void {
     this.#opened += objects;
   }
 
   /**
-   * Returns undefined while the objects of a kind that is opened fit into memory; otherwise, the memory that will be in
-   * use after the next step of the caller and with indexes. `objects` is the number of the kind's objects in memory,
-   * which have no indexes yet. `bytesAhead` is the memory outside of the heap that the next step allocates.
+   * Estimates the memory in use after the caller has allocated `bytesAhead` bytes outside of the heap, and has built
+   * the indexes of a kind that is being opened. `objects` is the number of the kind's objects in memory, which have no
+   * indexes yet. Returns undefined if the estimate fits into memory, otherwise the estimate.
    */
   excess(objects: number, bytesAhead: number): MemoryUse | undefined {
     const withNext = (use: MemoryUse): MemoryUse => ({
@@ -151,8 +152,9 @@ export class MemoryLimit {
   }
 
   /**
-   * Returns a message that says how much memory a start with the stored objects needs. `use` is the result of
-   * {@link excess} after `read` objects of a kind.
+   * Returns a message that says how much memory a start with the stored objects needs. Call this when a kind does not
+   * fit into memory: `use` is the estimate that {@link excess} returned, and `read` is the number of objects of this kind
+   * that were in memory then.
    */
   needOf(stored: StoredObjects, use: MemoryUse, read: number): string {
     const before = this.#before ?? use;
@@ -185,7 +187,7 @@ export class MemoryLimit {
       this.#collectedHeap = 0;
       this.#judge(use);
     } else if (shareOf(use) >= fullShare && this.#isCollectionDue(use, nowMs)) {
-      // Until a collection, it is unknown how much of the heap is garbage.
+      // The heap may consist mostly of garbage. So the garbage is collected before the use is compared with the limit.
       use = this.collect();
       this.#collectedMs = nowMs;
       this.#collectedHeap = use.heap;

@@ -49,8 +49,8 @@ export function processMemory(processes: number): MemoryMeter {
  * container or machine.
  */
 export function grantedMemory(processes: number): number {
-  // Without a limit, the system reports 0, or a number larger than the memory. Stored objects are outside of the heap,
-  // so without a limit only the memory of the machine limits them.
+  // `constrainedMemory` returns the memory limit of the container. If there is no limit, it returns 0, or a number that
+  // is larger than the memory of the machine. The memory of the machine then counts as the limit.
   return Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()) / processes;
 }
 
@@ -72,8 +72,8 @@ function oldBytes(): number {
 let gc: (() => void) | undefined;
 
 /**
- * Returns a function that runs V8's garbage collector. The flag that enables it affects only contexts that are created
- * after it.
+ * Returns a function that runs V8's garbage collector. Only contexts that are created after `--expose-gc` is set have
+ * the function `gc`, so it is taken from a new context.
  */
 function collector(): () => void {
   if (gc !== undefined) return gc;

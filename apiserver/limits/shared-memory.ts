@@ -9,7 +9,7 @@ export class SharedMemory<Holder extends object> {
   readonly #refusal: string;
   readonly #bound: MemoryBound<Holder>;
   readonly #clients = new WeakMap<Holder, string>();
-  /** By client: the limit for its holders. A client is present only while one of its holders is counted. */
+  /** For each client whose requests (or other holders) have counted memory: their bytes, and the limit for them. */
   readonly #boundOf = new Map<string, MemoryBound<Holder>>();
 
   /** Creates a counter. `refusal` is the message of the error that is thrown beyond the limit. */
@@ -20,23 +20,24 @@ export class SharedMemory<Holder extends object> {
   }
 
   /**
-   * Sets the client of a holder: a text, such as the client's block of IP addresses. It must be called before the
-   * holder is counted. For a holder without a client, only the limit for all holders applies.
+   * Sets the client of a holder of memory, such as a request. `client` is a text, such as the client's block of IP
+   * addresses. Must be called before the holder's bytes are counted. For a holder without a client, only the limit for
+   * all holders applies.
    */
   nameClient(holder: Holder, client: string): void {
     this.#clients.set(holder, client);
   }
 
-  /** Returns the number of bytes that are counted for a holder; undefined when the holder is not counted. */
+  /** Returns the bytes that are counted for a holder of memory, such as a request; undefined without a count. */
   of(holder: Holder): number | undefined {
     return this.#bound.of(holder);
   }
 
   /**
-   * Sets the number of bytes that are counted for a holder. The limit for all holders never refuses the only holder,
-   * and the limit for a client never refuses the only holder of the client.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when the bytes of all holders exceed the limit, or the bytes
-   * of one client exceed half of it
+   * Sets the number of bytes that are counted for a holder, such as a request. Two limits apply: one for all holders
+   * together, and half of it for the holders of one client. Each limit accepts any number of bytes from a holder while
+   * no other holder counts against the same limit.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when the holder would exceed one of the limits
    */
   hold(holder: Holder, bytes: number): void {
     this.#ownOf(holder)?.check(holder, bytes);
@@ -44,7 +45,7 @@ export class SharedMemory<Holder extends object> {
     this.count(holder, bytes);
   }
 
-  /** Sets the number of bytes of a holder, and never refuses. */
+  /** Sets the number of bytes that are counted for a holder, such as a request, even if they exceed the limits. */
   count(holder: Holder, bytes: number): void {
     this.#bound.count(holder, bytes);
     const client = this.#clients.get(holder);
@@ -72,7 +73,7 @@ export class SharedMemory<Holder extends object> {
   }
 }
 
-/** Counts the memory of many holders, up to a limit. */
+/** Counts the memory of all holders, which are requests or other objects that use memory, up to a limit. */
 class MemoryBound<Holder extends object> {
   readonly #maxBytes: number;
   readonly #refusal: string;
@@ -85,18 +86,19 @@ class MemoryBound<Holder extends object> {
     this.#refusal = refusal;
   }
 
-  /** True when no holder has memory that is counted here. */
+  /** True when this counter has no count for any holder of memory, such as a request. */
   get isEmpty(): boolean {
     return this.#bytesOf.size === 0;
   }
 
-  /** Returns the number of bytes that are counted for a holder; undefined when the holder is not counted. */
+  /** Returns the bytes that are counted for a holder of memory, such as a request; undefined without a count. */
   of(holder: Holder): number | undefined {
     return this.#bytesOf.get(holder);
   }
 
   /**
-   * Checks that a holder may have this many bytes. It never refuses a holder that is the only one.
+   * Checks that a holder of memory, such as a request, may have this many bytes. While no other holder has memory, the
+   * holder may have any number of bytes.
    * @throws ApiError ServiceUnavailable, with Retry-After, when these bytes and those of the other holders exceed the
    * limit
    */
@@ -107,7 +109,7 @@ class MemoryBound<Holder extends object> {
     }
   }
 
-  /** Sets the number of bytes of a holder, and never refuses. */
+  /** Sets the number of bytes that are counted for a holder, such as a request, even if they exceed the limit. */
   count(holder: Holder, bytes: number): void {
     this.#bytes += bytes - (this.#bytesOf.get(holder) ?? 0);
     this.#bytesOf.set(holder, bytes);

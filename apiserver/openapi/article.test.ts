@@ -14,7 +14,7 @@ describe('withArticle', () => {
     'a CustomResourceDefinition',
     'a HorizontalPodAutoscaler',
   ])
-    it(`says ${expected}`, () => {
+    it(`returns the word with its article: ${expected}`, () => {
       expect(withArticle(expected.split(' ')[1] ?? '')).to.equal(expected);
     });
 });

@@ -12,12 +12,12 @@ type Names = Pick<ModelDescriptor, 'group' | 'version' | 'kind' | 'schemaName' |
 export class ComponentNames {
   readonly #kinds: readonly string[];
 
-  /** Creates the names. `models` are the models of the group version. */
+  /** Creates an object that names the schemas of a group version. `models` are all models of this group version. */
   constructor(models: readonly Names[]) {
     this.#kinds = models.map(({ kind }) => kind);
   }
 
-  /** Returns the name of a model's component. */
+  /** Returns the name in OpenAPI documents of a schema that the model has under the name `component`. */
   of(model: Names, component: string): string {
     const prefix = prefixOf(model);
     const { kind } = model;
@@ -40,7 +40,11 @@ export class ComponentNames {
     return [...Object.keys(model.components).map((component) => this.of(model, component)), this.ofList(model)];
   }
 
-  /** Returns the longest kind with which the name of a component starts. Only one model can have this kind. */
+  /**
+   * Returns the kind with whose name the name of a schema starts, such as Person for PersonSpec; the longest one if
+   * there are several. Only the model of this kind may use the schema's name without the kind in front of it, so that
+   * no two models use it.
+   */
   #ownerOf(component: string): string | undefined {
     if (!/^[A-Za-z0-9]+$/.test(component)) return undefined;
     const [owner] = this.#kinds.filter((kind) => component.startsWith(kind)).sort((a, b) => b.length - a.length);

@@ -21,7 +21,8 @@ function watchedModel(kind: string, onRead: () => void, description = ''): Model
   const components = Object.fromEntries(
     Object.entries(model.components).map(([name, schema]) => {
       const get = (target: object, property: string | symbol): unknown => {
-        // The conversion of a schema reads this keyword; the computation of its hash does not.
+        // Only the conversion of a schema reads this keyword, so onRead is called when the schema is converted. The
+        // computation of the schema's hash does not read it.
         if (property === 'x-kubernetes-int-or-string') onRead();
         return Reflect.get(target, property) as unknown;
       };

@@ -43,15 +43,15 @@ export class OpenApiDocuments {
   readonly #options: OpenApiDocumentsParts;
   #known: { readonly surface: ApiSurface; readonly groups: Groups; readonly kinds: Groups } | undefined;
   readonly #hashes = new WeakMap<ApiSurface, Promise<string>>();
-  /** The documents by path and hash. */
+  /** The bytes of built documents. The key of a document is its path and the hash of the API that it describes. */
   readonly #cache = new LruCache<string, Buffer>({
     maxSize: maxCachedBytes,
     sizeOf: ({ length }) => length + 1,
   });
   readonly #underWay = new Map<string, Promise<Buffer>>();
   /**
-   * The piece of each model, with the names of its schemas. If other kinds of its group version change these names, the
-   * piece is built again.
+   * For each model, the part of the OpenAPI document that describes it, and the names of the model's schemas. If other
+   * kinds of the group version change these names, the part is built again.
    */
   readonly #pieces = new WeakMap<ModelDescriptor, { readonly names: string; readonly piece: Promise<DocumentPiece> }>();
 

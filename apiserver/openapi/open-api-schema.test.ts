@@ -47,7 +47,7 @@ describe('openApiSchema', () => {
     expect(convert({ enum: ['a', null], nullable: true })).to.deep.equal({ enum: ['a', null], nullable: true });
   });
 
-  it('writes exclusive bounds as flags, and keeps the tighter of two bounds', () => {
+  it('writes exclusiveMinimum and exclusiveMaximum as flags of minimum and maximum, and omits the looser of two limits', () => {
     expect(convert({ exclusiveMinimum: 1 })).to.deep.equal({ minimum: 1, exclusiveMinimum: true });
     expect(convert({ minimum: 1, exclusiveMinimum: 1 })).to.deep.equal({ minimum: 1, exclusiveMinimum: true });
     expect(convert({ minimum: 3, exclusiveMinimum: 1 })).to.deep.equal({ minimum: 3 });

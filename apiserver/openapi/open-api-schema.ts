@@ -37,7 +37,7 @@ const types = new Set<unknown>(['object', 'array', 'string', 'integer', 'number'
 /** The number of nodes of a schema that are converted in one step, which takes about two milliseconds. */
 const nodesPerStep = 500;
 
-/** The state of a conversion of a schema, with all schemas below it. */
+/** The state that the conversion of a schema shares with the conversions of the schemas nested in it. */
 interface Conversion {
   readonly nameOf: NameOfReference;
   nodes: number;

@@ -8,8 +8,8 @@ export const securitySchemes: Schemes = {
 };
 
 /**
- * The credentials in Swagger 2.0, which has no scheme for bearer tokens. So they are described as a whole header, as in
- * Kubernetes' documents.
+ * The credentials of clients, as a Swagger 2.0 document declares them. Swagger 2.0 has no scheme for bearer tokens, so
+ * the document declares an API key: the value of the header `authorization`. Kubernetes' documents do this, too.
  */
 export const securityDefinitions: Schemes = {
   BearerToken: {

@@ -18,8 +18,9 @@ type Json = Readonly<Record<string, unknown>>;
 const unknownKeywords: ReadonlySet<string> = new Set(['nullable', 'anyOf', 'oneOf', 'not', 'deprecated']);
 
 /**
- * Returns the document of all kinds in Swagger 2.0, as JSON, for clients that do not know OpenAPI v3. Its schemas have
- * the same names, but less detail. It takes several steps for each piece.
+ * Returns the document of all kinds in Swagger 2.0, as JSON, for clients that do not know OpenAPI v3. The schemas have
+ * the same names as in OpenAPI v3, but less detail. A piece is the part of the document for one kind, or for the
+ * endpoints of a group version; this generator yields several times for each piece.
  */
 export function* swaggerOf(info: DocumentInfo, pieces: readonly DocumentPiece[]): Steps<Buffer> {
   const ids = new OperationIds();

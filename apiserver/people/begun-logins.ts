@@ -73,12 +73,13 @@ export class BegunLogins {
   }
 
   /**
-   * Deletes the marks of used logins that are too old to be decrypted, and the keys that encrypted only such logins.
+   * Deletes the entries of the vault which state that a login was used, once this login has expired. Also deletes the
+   * keys that encrypted only expired logins.
    */
   async sweep(): Promise<void> {
     const nowMs = this.#clock.now();
     for (const [name, usedMs] of readVaultEntries<number>(this.#vault, usedPrefix))
-      // The mark of a used login is deleted after twice `maxLoginMs`, because the clocks of replicas may differ.
+      // The entry of a used login is deleted after twice `maxLoginMs`, because the clocks of replicas may differ.
       if (nowMs - usedMs >= 2 * maxLoginMs) await this.#vault.delete(name);
     const kept = [keyNameAt(nowMs - 2 * maxLoginMs), keyNameAt(nowMs), keyNameAt(nowMs + 2 * maxLoginMs)];
     for (const name of this.#vault.entries(keyPrefix).keys()) if (!kept.includes(name)) await this.#vault.delete(name);
@@ -92,7 +93,8 @@ export class BegunLogins {
   async #keyOf(name: string): Promise<Uint8Array | undefined> {
     const known = this.#key(name);
     const nowMs = this.#clock.now();
-    // The clock of the other replica may be ahead.
+    // The name of a key depends on the time of the replica that creates it. The clock of that replica may be ahead of
+    // this one, so the name for a later time is accepted, too.
     const isInUse = [nowMs, nowMs + 2 * maxLoginMs].map(keyNameAt).includes(name);
     if (known !== undefined || !isInUse) return known;
     await this.#vault.reach();

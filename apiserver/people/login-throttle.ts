@@ -13,8 +13,8 @@ export class TooManyLogins extends Error {
 }
 
 /**
- * The number of logins that may fail before the next one has to wait, since people mistype passwords, and may share an
- * address.
+ * The number of logins that may fail before the next one has to wait: for an account, for an account at an address from
+ * which it has logged in before (`home`), and for an address. People mistype passwords, and may share an address.
  */
 const freeFailures = { account: 5, home: 5, address: 20 } as const;
 

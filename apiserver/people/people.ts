@@ -89,7 +89,8 @@ export class People {
   async logIn({ user, password, address }: Login): Promise<string | undefined> {
     const attempt = { account: user, address };
     this.#throttle.begin(attempt);
-    // Another replica may just have stored the user, or a new password.
+    // This wait ends when memory has every earlier write. Otherwise, memory could lack a user or a password that
+    // another replica has just stored.
     await this.#parts.vault.reach();
     const found = this.#find(user);
     const person = found?.isEnabled === true ? found : undefined;

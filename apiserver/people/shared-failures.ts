@@ -4,12 +4,16 @@ import { readVault } from '../vault/read-vault.ts';
 import type { Vault } from '../vault/vault.ts';
 
 /**
- * The prefix of values in the vault. All keys whose digests begin with the same byte share one value, so there are at
- * most 256 values.
+ * The prefix of the names of the vault's values with failed logins. Failed logins are counted for an account, an
+ * address, or a pair of both. Each of these has a digest. Those whose digests begin with the same byte share one value,
+ * so there are at most 256 values.
  */
 const prefix = 'login-failures/';
 
-/** The maximum number of keys in one value. So the 256 values have at most 10,240 keys. */
+/**
+ * The maximum number of keys whose failed logins one value in the vault has. A key is an account, an address, or a pair
+ * of both. The 256 values have at most 10,240 keys.
+ */
 const maxPerValue = 40;
 
 /**
@@ -19,7 +23,10 @@ const maxPerValue = 40;
 const storeMs = 1000;
 const storedAtOnce = 8;
 
-/** The maximum number of keys whose failures wait to be stored. The failures of further keys are not stored. */
+/**
+ * The maximum number of keys (accounts, addresses, and pairs of both) whose failed logins wait to be stored. The failed
+ * logins of further keys are not stored.
+ */
 const maxPending = 10_000;
 
 export interface Failures {
@@ -28,12 +35,18 @@ export interface Failures {
   readonly lastMs: number;
 }
 
-/** A value in the vault: the failures of several keys, each by the digest of its key. */
+/**
+ * A value in the vault: the failed logins of several keys (accounts, addresses, and pairs of both), by the digests of
+ * these keys.
+ */
 type Stored = Readonly<Record<string, Failures>>;
 
 /** The changes to the count of one key's failed logins that are not stored in the vault yet. */
 interface Pending extends Failures {
-  /** The number of times that earlier failures were deleted. While it is 0, the stored failures still count. */
+  /**
+   * The number of times that a reset has deleted the earlier failed logins of the key. While the number is 0, the
+   * failed logins that are stored in the vault still count.
+   */
   readonly resets: number;
 }
 
@@ -47,9 +60,10 @@ export interface SharedFailuresParts {
 
 /**
  * The failed logins of all replicas. They are kept over a restart, and other replicas receive them a second later.
- * Clients without credentials can cause failures, so their cost is limited to eight small writes a second, and 10,240
- * keys. Keys with few failures are dropped first, so that many keys cannot displace a key that fails often. Failures
- * for names without a user also count, so that the server does not reveal which names have a user.
+ * Failures are counted by key: an account, an address, or a pair of both. Clients without credentials can cause
+ * failures, so their cost is limited to eight small writes a second, and 10,240 keys. Keys with few failures are
+ * dropped first, so that many keys cannot displace a key that fails often. Failures for names without a user also
+ * count, so that the server does not reveal which names have a user.
  */
 export class SharedFailures {
   readonly #parts: SharedFailuresParts;
@@ -61,7 +75,10 @@ export class SharedFailures {
     this.#parts = parts;
   }
 
-  /** Returns the failures of a key; undefined when there are none. */
+  /**
+   * Returns the number of failed logins of a key (an account, an address, or a pair of both), and the time of the last
+   * one; undefined when there are none.
+   */
   of(key: string): Failures | undefined {
     const digest = digestOf(key);
     return this.#sumOf(this.#storedOf(digest), this.#pending.get(digest));
@@ -78,7 +95,7 @@ export class SharedFailures {
     this.#change(digestOf(key), -1);
   }
 
-  /** Deletes all failures of a key. */
+  /** Deletes all failed logins of a key, which is an account, an address, or a pair of both. */
   forget(key: string): void {
     const digest = digestOf(key);
     const { resets } = this.#pending.get(digest) ?? nothing;
@@ -97,8 +114,8 @@ export class SharedFailures {
   }
 
   /**
-   * Sets the failures of a key that wait to be stored. Removes the key when nothing is left to store, for example when
-   * a login succeeds before its attempt was stored.
+   * Remembers the failed logins of a key until they are written to the vault. Forgets the key when there is nothing to
+   * write, for example when all its failures were taken back before they were written.
    */
   #set(digest: string, pending: Pending): void {
     const { count, resets } = pending;

@@ -52,6 +52,10 @@ export class TokenLogins {
   }
 }
 
+/**
+ * The key and the encryption of a session's token depend on this text, so that bytes that were encrypted for another
+ * use cannot be decrypted as such a token.
+ */
 const place = 'token of a session';
 
 /**

@@ -17,7 +17,10 @@ const fields = [
   'auditAnnotations',
 ];
 
-/** The fields of an item, in the order in which Kubernetes checks them. */
+/**
+ * The fields of the items of `matchConditions`, `variables`, `validations` and `auditAnnotations`, in the order in
+ * which Kubernetes checks them.
+ */
 const itemFields = ['name', 'key', 'expression', 'valueExpression', 'messageExpression', 'message', 'reason'];
 
 /**

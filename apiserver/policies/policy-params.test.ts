@@ -32,7 +32,7 @@ describe('the parameters of an admission policy, when the object home/limits can
     expect(await messageOf(names)).to.equal(unreadable);
   });
 
-  it('are an error for a binding that selects objects in the namespace home, since the labels of limits are unknown', async () => {
+  it('are an error for a binding with a selector in the namespace home, which may match the unreadable object', async () => {
     const names = namesOf(cache, { selector: {}, parameterNotFoundAction: 'Allow' }, 'home');
     expect(await messageOf(names)).to.equal(unreadable);
   });

@@ -22,7 +22,10 @@ export function encodeProtobufList({ apiVersion, kind, metadata }: JsonObject, i
   return enveloped({ apiVersion, kind }, raw);
 }
 
-/** Encodes an object without its envelope. */
+/**
+ * Encodes an object as an item of a list: without the envelope that a single object has (magic bytes, `apiVersion` and
+ * `kind`), because the list has one envelope for all items.
+ */
 export function encodeItem(object: JsonObject): Buffer {
   const message = answerMessageOf(String(object['apiVersion']), String(object['kind']));
   return message === undefined ? Buffer.alloc(0) : encodeMessage(message, object);

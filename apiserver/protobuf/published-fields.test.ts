@@ -20,7 +20,7 @@ const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1';
 const extensions = 'k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1';
 const runtime = 'k8s.io.apimachinery.pkg.runtime';
 
-/** The kinds with a message, by apiVersion. */
+/** The kinds that the server reads and writes as protobuf messages, by apiVersion. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
   v1: ['Namespace', 'Event', 'Secret', 'ConfigMap', 'ResourceQuota', 'ServiceAccount'],
   'events.k8s.io/v1': ['Event'],
@@ -73,7 +73,10 @@ const leftOut: Readonly<Record<string, string>> = {
     '`encodeProtobufEvent` adds this field: it holds a complete object in an envelope, not a message',
 };
 
-/** The published types that have another form in JSON, each with the name of this form. */
+/**
+ * The types of fields that have one name in Kubernetes' protobuf definitions, and another name in the tables of this
+ * server: by the name in Kubernetes, the name in the tables.
+ */
 const forms: Readonly<Record<string, Exclude<FieldType, Message>>> = {
   bool: 'boolean',
   int32: 'integer',
@@ -116,8 +119,9 @@ function published(message: string, lines: Set<string> = new Set()): Set<string>
 }
 
 /**
- * Returns lines in the format of {@link published} for a message of this server. A message in a field gets the name of
- * the message in the published field with the same number.
+ * Returns a line for each field of a message in this server's tables, in the format of {@link published}. The tables
+ * have no names of messages. So if the type of a field is a message, its name is taken from Kubernetes' definitions:
+ * from the field with the same number.
  */
 function ours(message: Message, name: string, lines: Set<string> = new Set()): Set<string> {
   for (const [number, field] of message) {

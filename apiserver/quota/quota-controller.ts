@@ -23,7 +23,10 @@ const gatherMs = 200;
 
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
-/** Maintains `status.used` and `status.hard` of quotas for people and tools. No limit depends on these fields. */
+/**
+ * Keeps the fields `status.used` and `status.hard` of quotas up to date, so that people and tools can read them. No
+ * limit depends on these fields.
+ */
 export class QuotaController {
   readonly #parts: QuotaControllerParts;
   readonly #getQuotas: () => Resource | undefined;

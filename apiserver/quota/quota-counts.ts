@@ -48,7 +48,7 @@ export function countIn({ storage }: Resource, namespace: string): number {
   return readable + broken;
 }
 
-/** Returns the entries of a namespace. */
+/** Returns the entries in memory of the objects that a kind has in a namespace, without objects that cannot be read. */
 export function entriesIn({ storage }: Resource, namespace: string): readonly Entry[] {
   const values = storage.cache.index('metadata.namespace')?.values;
   if (values === undefined) return [];

@@ -1,7 +1,10 @@
 import { quoteValue } from '@homeostat/controller-runtime/api';
 import type { FieldShape, Shape } from './shape.ts';
 
-/** The maximum number of values that one default may add to an object, including the defaults of its own fields. */
+/**
+ * The maximum number of values that one default may add to an object. If the default is an object whose own fields have
+ * defaults, the values that these add are counted, too.
+ */
 const maxValues = 10_000;
 
 /**

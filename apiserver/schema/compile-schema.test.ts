@@ -57,7 +57,7 @@ function nest(levels: number): object {
 }
 
 describe('compileSchema', () => {
-  it('returns shared empty lists when there is nothing to report', () => {
+  it('makes a schema that returns the same empty array for all objects without a pruned field or a violation', () => {
     const object = { apiVersion: 'a/v1', kind: 'Person', metadata: { name: 'a' }, spec: { name: 'A' } };
     expect(people.prune(object)).to.equal(people.prune({ spec: { age: 1 } }));
     expect(people.validate(object)).to.equal(people.validate({ spec: { name: 'B' } }));
@@ -157,7 +157,8 @@ describe('compileSchema', () => {
     for (const schema of schemas) {
       const integers = field(schema);
       for (const v of [largest, -largest]) expect(integers.validate({ v }), JSON.stringify(schema)).to.deep.equal([]);
-      // JSON.parse returns these values for 9007199254740993, -9007199254740993 and the largest integer of 64 bits.
+      // JSON.parse rounds 9007199254740993, -9007199254740993 and the largest integer of 64 bits to these values. So
+      // the validator refuses the values: the client may have sent other digits.
       for (const v of [2 ** 53, -(2 ** 53), 2 ** 63]) {
         const [cause] = integers.validate({ v });
         expect(cause?.message, JSON.stringify(schema)).to.equal(
@@ -218,7 +219,7 @@ describe('compileSchema with an invalid schema', () => {
     );
   });
 
-  it('refuses unresolved references, and a missing schema of the object', () => {
+  it('refuses a reference to a schema that does not exist, and the name of a schema that does not exist', () => {
     expect(() => field({ $ref: '#/components/schemas/Nobody' })).to.throw(ReferenceError, 'Nobody');
     expect(() => compileSchema({ schemaName: 'toString', components: {} })).to.throw(ReferenceError, 'toString');
   });
@@ -232,7 +233,7 @@ describe('compileSchema with an invalid schema', () => {
     ).to.throw('__proto__');
   });
 
-  it('refuses a default that contains itself, as a field of an object or in place of a null in a list', () => {
+  it('refuses a default that contains itself: {} with a field of the same schema, or [null], whose null gets the default again', () => {
     const self: JsonSchema = { $ref: '#/components/schemas/Node', default: {} };
     expect(() => field(self, { Node: { type: 'object', properties: { next: self } } })).to.throw(
       RangeError,

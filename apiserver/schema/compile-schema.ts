@@ -79,7 +79,7 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const pruner = new Pruner(shape);
   const validator = new Validator({ root, components, origin });
   return Object.freeze<ObjectSchema>({
-    // The next four functions are called at each write.
+    // Each write calls the next four functions, so they are passed without a wrapper, which would be a second call.
     whenReady: validator.whenReady,
     applyDefaults: filler.fill,
     prune: pruner.prune,

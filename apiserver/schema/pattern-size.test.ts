@@ -60,7 +60,7 @@ describe('estimateStates', () => {
     expect(estimateStates('')).to.equal(0);
   });
 
-  it('reads to the end of a pattern that RE2 refuses', () => {
+  it('returns a number for a pattern that RE2 refuses, and throws no error', () => {
     for (const pattern of ['(', '((((a', ')', '[', '[^', '\\', '\\p{', '\\Q', '{', 'a{', 'a{1,2', 'a{99999}', '*'])
       expect(estimateStates(pattern), pattern).to.be.a('number');
   });

@@ -17,7 +17,7 @@ export function estimateStates(pattern: string): number {
 
 /** A group in parentheses that is not closed yet. */
 interface Group {
-  /** The number of states of all atoms before the last one. */
+  /** The number of RE2 states for all atoms of the group that were read so far, except the last of these atoms. */
   states: number;
   /** The number of states of the last atom, which a repetition multiplies. */
   last: number;

@@ -73,7 +73,7 @@ function expectUnless(deviation: Deviation | undefined, check: () => void): void
  * for ever.
  */
 function itListsOnly(deviations: Readonly<Record<string, Deviation>>, cases: readonly string[]): void {
-  it('the recorded cases include every case that is listed as a deviation', () => {
+  it('each case in the list of deviations from Kubernetes exists among the cases recorded from Kubernetes', () => {
     expect(cases).to.include.members(Object.keys(deviations));
   });
 }
@@ -91,7 +91,7 @@ describe('schema vectors', () => {
     );
     for (const { name, schema, instances } of cases) {
       for (const [index, instance] of instances.entries()) {
-        it(`${name}: processes the object ${index} as recorded`, () => {
+        it(`${name}: processes object ${index} with the result that was recorded from Kubernetes`, () => {
           expectUnless(pipelineDeviations[`${name} ${index}`], () => runPipeline(compile(schema), instance));
         });
       }
@@ -179,7 +179,7 @@ describe('schema vectors', () => {
       cases.map(({ name }) => name),
     );
     for (const [index, { name, schema, input, valid, errors = [] }] of cases.entries()) {
-      it(`${name} ${index}`, () => {
+      it(`finds the same violations as Kubernetes in ${name} ${index}`, () => {
         expectUnless(valid ? undefined : deviations[name], () => {
           const causes = compile(schema).validate(input);
           expect(causes.map(({ field, message }) => `${field}: ${message}`).sort()).to.deep.equal([...errors].sort());
@@ -227,8 +227,8 @@ describe('schema vectors', () => {
       it(name, () => {
         const paths = compile(schema ?? {}).prune(structuredClone(input ?? {}));
         // Only unknown fields of metadata are compared, because the pruning vectors cover all other unknown fields.
-        // This server always prunes the metadata of the root. Kubernetes prunes it only in cases with `includeRoot`; in
-        // other cases, its fields are left out of the comparison.
+        // In a case without `includeRoot`, Kubernetes does not prune the metadata of the root object, but this server
+        // does. So such a case does not compare the fields of the root's metadata.
         const ofMetadata = paths.filter(
           (path) => path.includes('metadata.') && (includeRoot || !path.startsWith('metadata.')),
         );

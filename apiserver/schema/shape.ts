@@ -3,8 +3,8 @@ import type { Identity } from './judge/distinct.ts';
 import { componentOf, identityOfItems } from './judge/translate-schema.ts';
 
 /**
- * The shape of a field. `anything`: the value stays unchanged. `metadata`: the fields have fixed names, whatever the
- * schema says.
+ * The shape of a field. `anything`: the server prunes no fields in the value, and adds no defaults to it. `metadata`:
+ * the value is the metadata of an object, whose field names are fixed, whatever the schema says.
  */
 export type FieldShape = Shape | 'anything' | 'metadata';
 
@@ -49,9 +49,10 @@ interface Source {
 }
 
 /**
- * The maximum number of shapes of a model. References and branches can combine to many more shapes than there are
- * schemas, but no model that a person writes needs more than this maximum. A definition has no references, so it has at
- * most as many shapes as schemas.
+ * The maximum number of {@link Shape} objects that are built for a model. The server builds a shape for each
+ * combination of schemas that apply to the same field, by `$ref`, `allOf`, `anyOf` or `oneOf`. These can be many more
+ * than there are schemas, but no model that a person writes needs more than this maximum. A CustomResourceDefinition
+ * has no `$ref`, so it has at most as many shapes as schemas.
  */
 const maxShapes = 100_000;
 
@@ -84,7 +85,8 @@ export class ShapeBuilder {
 
   /** Yields all shapes, and builds those that are not built yet. @throws Error for a shape that cannot be built. */
   *all(): Iterable<Shape> {
-    // The iterator of a Map includes entries that are added during the loop.
+    // `shape.below` may add shapes to the Map. This loop visits them, too: the iterator of a Map includes entries that
+    // are added during the loop.
     for (const shape of this.#shapes.values()) {
       void shape.below;
       yield shape;

@@ -22,7 +22,7 @@ describe('a schema of a value', () => {
       expect(given).to.deep.equal({ port: 0, colour: 'red', tls: {} });
     });
 
-    it(`throws an error that names the mistake in a schema of ${name}`, () => {
+    it(`refuses an invalid schema with an error that names the mistake, at a path that begins with ${name}`, () => {
       const broken: readonly (readonly [unknown, string])[] = [
         [{ port: { type: 'number', maximun: 7 } }, `${name}.port: "maximun" is not a keyword of schemas here`],
         [{ port: {} }, `${name}.port: has no type`],

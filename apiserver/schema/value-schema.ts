@@ -14,7 +14,7 @@ export interface JudgedValue {
   readonly value: unknown;
   /** The paths of the unknown fields, at most 100. */
   readonly unknownFields: readonly string[];
-  /** The violations of the copy, at most 100. */
+  /** The violations in {@link JudgedValue.value}, at most 100; for a value that is too large, only this violation. */
   readonly causes: readonly FieldCause[];
 }
 

@@ -16,7 +16,10 @@ export interface AbsentKindsParts {
   readonly store: Pick<Store, 'names'>;
   readonly schemes: Pick<SchemeManager, 'list'>;
   readonly table: Pick<ResourceTable, 'on'>;
-  /** One function for each part of the server that may serve a kind later. It says why the kind is not served yet. */
+  /**
+   * Functions, one for each part of the server that may serve a kind later. Each function returns the reason why its
+   * part does not serve the kind yet.
+   */
   readonly awaited: readonly AwaitedKind[];
 }
 

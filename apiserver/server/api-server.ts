@@ -118,7 +118,9 @@ export class ApiServer {
     return this.#parts.admissions;
   }
 
-  /** The client of the program that runs the server. Its writes count as the service's own. */
+  /**
+   * The client of the program that runs the server. It has all permissions, and may add labels of the service domain.
+   */
   get client(): Client {
     return this.#parts.clients.own;
   }
@@ -254,7 +256,8 @@ export class ApiServer {
     await webhooks.client.close();
     await collected;
     await commits.close();
-    // Controllers of this process may write until this point.
+    // Until the commits are closed, controllers of this process may write, and their writes are audited. So the audit
+    // log is closed after that.
     await this.#parts.audit?.close();
     this.#stopMeasuring();
     await keeper.stop();

@@ -4,7 +4,7 @@ import { addressBlock } from '../http/request/address-block.ts';
 
 interface Connection {
   readonly key: string;
-  /** The accepted socket. With TLS, from the first request on: the TLS socket, on which requests arrive. */
+  /** The accepted socket. With TLS, the first request replaces it with the TLS socket, on which requests arrive. */
   socket: Socket;
   /**
    * The response to the last request; undefined before the first request, and again some seconds after the response was
@@ -19,13 +19,13 @@ interface Connection {
    */
   readonly address: string;
   /**
-   * True for a connection that does not count in `#unknown`: a request with a valid credential has arrived, or the
-   * connection has no limit by address, or it is closed.
+   * True for a connection that does not count in `#unknown`: it has carried a request with a valid credential, or it is
+   * closed, or `maxUnknownPerAddress` does not limit it, because it comes from a proxy or the limit is infinite.
    */
   isKnown: boolean;
   /**
-   * True when the address had too many connections without a valid credential when this connection was accepted, and at
-   * each of its requests so far.
+   * Set when the connection is accepted: true if its address then has too many connections that have not carried a
+   * valid credential. The first request that arrives when the address no longer has too many makes it false.
    */
   isExcess: boolean;
 }
@@ -86,8 +86,9 @@ export class ConnectionTable {
   /** The connections that have sent no request yet, oldest first. */
   readonly #silent = new Set<Connection>();
   /**
-   * The connections that are replaced next, the last entry first. `order` is the order of the connection at the time of
-   * the scan.
+   * The connections that {@link #makeRoom} closes next, the last entry first. `order` is the `order` that the
+   * connection had when it was selected. If a new request has arrived since, the two differ, and the connection is
+   * skipped.
    */
   #found: { readonly connection: Connection; readonly order: number }[] = [];
   #requests = 0;
@@ -121,8 +122,8 @@ export class ConnectionTable {
     connection.response = response;
     connection.order = this.#requests += 1;
     if (!connection.isExcess) return true;
-    // Since this connection was accepted, other connections of the address may have been closed, or may have received a
-    // valid credential.
+    // The limit is checked again, because other connections of the address may have been closed, or may have sent a
+    // valid credential, since this connection was accepted.
     connection.isExcess = (this.#unknown.get(connection.address) ?? 0) > this.#limits.maxUnknownPerAddress;
     return !connection.isExcess;
   }
@@ -137,7 +138,10 @@ export class ConnectionTable {
     return response.socket !== null && !response.req.complete && !response.headersSent;
   }
 
-  /** Called when a request with a valid credential has arrived. */
+  /**
+   * Called when a request with a valid credential has arrived on this connection. From then on, the connection does not
+   * count toward the limit of its address.
+   */
   know(socket: Socket): void {
     const connection = socket[heard];
     if (connection === undefined || connection.isKnown) return;
@@ -226,8 +230,8 @@ function isSent(response: ServerResponse | undefined): boolean {
 }
 
 /**
- * Returns true while a complete request is being handled. A response without a socket waits until an earlier response
- * on the same connection is sent.
+ * Returns true while the server handles a request that has arrived completely. Also returns true while the response has
+ * no socket, because it waits until an earlier response on the same connection is sent.
  */
 function isAnswered({ response }: Connection): boolean {
   return response !== undefined && !isSent(response) && (response.socket === null || response.req.complete);

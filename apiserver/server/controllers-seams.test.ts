@@ -220,8 +220,8 @@ describe('controllers of the server and concurrent writers', () => {
     }
 
     /**
-     * Lets `b` begin to create a page before `b` receives the deletion of the namespace, and delays the commit of the
-     * page. Resolves when the namespace is gone.
+     * Lets replica `b` begin to create an object in a namespace before `b` receives the deletion of this namespace, and
+     * delays the commit of the object until a call of `letGo`. Resolves when the namespace is gone.
      */
     async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
       await createNamespace(a, b);
@@ -248,7 +248,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal([]);
     });
 
-    it('refuses an object of a lagging server while the removal of the namespace waits for finalizers', async () => {
+    it('refuses an object that a lagging server creates in the namespace while its removal waits for finalizers', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
       const finalizers = ['example.com/wait'];
@@ -270,7 +270,7 @@ describe('controllers of the server and concurrent writers', () => {
       await pass(async () => isGone(a));
     });
 
-    it('accepts an object that a lagging server commits after a new namespace of the same name has been created', async () => {
+    it('can be created again: a creation that a lagging server began before the deletion then succeeds', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       await createNamespace(a);

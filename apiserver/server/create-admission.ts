@@ -130,8 +130,8 @@ export interface WriteRuleParts {
 }
 
 /**
- * Returns the rules of writes that depend on other objects. The definition and the namespace of a new object must
- * exist. In roles and in the groups of Users, a user may grant only permissions that the user has.
+ * Returns the rules that compare a write with other objects: the definition and the namespace of a new object must
+ * exist, and with roles and the groups of Users, a user may grant only permissions that the user has.
  */
 export function writeRules(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,

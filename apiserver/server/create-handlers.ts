@@ -67,7 +67,7 @@ export function createHandlers(
 
 type ServedParts = 'resources' | 'memory' | 'proxies' | 'bodies' | 'endpoints' | 'metrics' | 'live' | 'permissions';
 
-/** The parts that produce responses. */
+/** The parts of a server with which the HTTP listener of {@link createListener} responds to requests. */
 export interface Served extends Pick<AppParts, ServedParts | 'audit'> {
   readonly table: ResourceTable;
   readonly absent: AbsentKinds;

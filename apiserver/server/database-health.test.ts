@@ -33,7 +33,7 @@ describe('the health of the database', () => {
     });
   }
 
-  it('reports that a newer program has upgraded the database, even after damage', async () => {
+  it('reports that a newer program has upgraded the database, even after it has reported a damaged page', async () => {
     health.report('write', new StoreError('corrupt', 'a page is damaged'));
     const newer = new StoreError('newer', 'the tables are newer');
     health.report('write', newer);

@@ -115,7 +115,7 @@ describe('CustomResourceDefinitions and replicas', () => {
   });
 
   for (const hears of ['step by step', 'only once the definition is gone'])
-    it(`fail a creation that a replica commits after the definition is deleted; the replica gets the deletion ${hears}`, async () => {
+    it(`a replica that receives the deletion ${hears} responds with 503 to a create that it commits after the deletion`, async () => {
       const [first, second] = servers as [ApiServer, ApiServer];
       const [, store] = stores as [ReplicaStore, ReplicaStore];
       const path = `${definitions}/${name}`;
@@ -135,7 +135,8 @@ describe('CustomResourceDefinitions and replicas', () => {
       await eventually(async () => (await send(first, path)).status === 404);
       store.isDeaf = false;
       store.hear(await store.currentRevision());
-      // At first, the follower waits for the delayed commit of this server, but only for some milliseconds.
+      // The follower of the second server waits some milliseconds for the delayed commit, so the test advances the clock
+      // until this server no longer has the definition.
       await eventually(async () => {
         await clock.advance(1_000);
         return (await send(second, `${path}?resourceVersion=0`)).status === 404;
@@ -191,7 +192,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  it('keep the objects of a new definition when a creation under the deleted one of the same name is late', async () => {
+  it("keep a recreated definition's objects when a create from before the deletion reaches the database afterwards", async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;
@@ -216,8 +217,8 @@ describe('CustomResourceDefinitions and replicas', () => {
     store.isDeaf = true;
     await send(first, path, { method: 'DELETE' });
     await eventually(async () => (await send(first, path)).status === 404);
-    // These requests read from memory. Any other read would wait for changes, and the follower that reads them waits
-    // for the clock.
+    // `what` must read with `resourceVersion=0`, which never waits. Other reads may wait for a timer of the replica,
+    // and the time of the test's clock passes only between two calls of `what`.
     const hears = (what: () => Promise<boolean>): Promise<boolean> =>
       eventually(async () => {
         store.hear(await store.currentRevision());

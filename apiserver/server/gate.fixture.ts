@@ -20,7 +20,7 @@ export function gate(): Gate {
   return made;
 }
 
-/** Opens the gates that a failed test has left closed. */
+/** Opens all gates, so that calls that still wait at a gate after a failed test can end. */
 export function openGates(): void {
   for (const { open } of gates.splice(0)) open();
 }

@@ -80,7 +80,7 @@ describe('connections of a server', () => {
     await first;
   });
 
-  it('are closed to admit new ones at the maximum if they are idle after a request', async () => {
+  it('that are idle after a request are closed when a new one arrives and the maximum number is open', async () => {
     await start(2);
     for (let index = 0; index < 5; index += 1) {
       const socket = await open(whole);
@@ -89,7 +89,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('are closed to admit new ones at the maximum if the body of their request is still arriving', async () => {
+  it('that are still receiving the body of a request are closed when a new one arrives and the maximum number is open', async () => {
     clock = new FakeClock();
     sockets = [];
     listener = new HttpListener((request, response) => request.resume().once('end', () => response.end('ok')), {
@@ -120,7 +120,7 @@ describe('connections of a server', () => {
     expect(idle.map(({ readableEnded }) => readableEnded)).to.deep.equal([false, true, false]);
   });
 
-  it('are closed to admit new ones at the maximum if only a part of their next request has arrived', async () => {
+  it('with only a part of their next request are closed when a new one arrives and the maximum number is open', async () => {
     await start(4);
     for (let index = 0; index < 4; index += 1) {
       const socket = await open(whole);
@@ -131,7 +131,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('are closed to admit new ones at the maximum even if they have been idle for five seconds', async () => {
+  it('that have been idle for five seconds are closed when a new one arrives and the maximum number is open', async () => {
     await start(2);
     for (let index = 0; index < 2; index += 1) await once(await open(whole), 'data');
     await clock.advance(5000);

@@ -113,7 +113,8 @@ export class HttpListener {
       if (!this.#connections.hear(response)) return refuseUnknown(response);
       const { url = '' } = request;
       if (url.charCodeAt(0) !== slash && url !== '*') toOriginForm(request, url);
-      // A response without a socket is queued behind an earlier response on the same connection.
+      // Node gives a response no socket while an earlier response on the same connection is not sent yet. Such a
+      // request waits until the earlier response is sent.
       if (response.socket !== null) return arrivals.run(handle, request, response);
       return turns.wait(response, () => arrivals.run(handle, request, response));
     };
@@ -175,8 +176,8 @@ export class HttpListener {
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    // Node closes idle connections itself, except those whose response is still being sent, and those that have never
-    // sent a request.
+    // `Server.close` of Node closes the idle connections. The time limit `silentMs` closes the others: those whose
+    // response is still being sent, once it is sent, and those that have never sent a request.
     this.#server.keepAliveTimeout = silentMs;
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.setTimeout(silentMs);
     const timer = setTimeout(() => this.#server.closeAllConnections(), drainMs);

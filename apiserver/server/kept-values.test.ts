@@ -223,7 +223,7 @@ describe('index values that are kept for the next start', () => {
     });
   });
 
-  it('are saved when their kind is unregistered, as a stop does with the kinds of plugins [slow]', async () => {
+  it('are saved when their kind is unregistered, as when a plugin stops [slow]', async () => {
     await start({ definition: 'tag 3' });
     expect(calls).to.equal(objects);
     running().schemeManager.unregister(plain, 'service');
@@ -304,7 +304,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept for an index function without a `definition` text; the log names an index whose values vary [slow]', async () => {
+  it('are not kept if the index function has no `definition`; an error is logged if two calls return different values [slow]', async () => {
     await start();
     await stop();
     logged = [];

@@ -42,7 +42,7 @@ describe('plain HTTP to an HTTPS server', () => {
       expect(await exchange((socket) => socket.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`))).to.equal(refusal);
     });
 
-  it('gets a response after its first byte, and when it has a body', async () => {
+  it('gets the refusal after the first byte of a request, and also for a request with a body of 1 MB', async () => {
     expect(await exchange((socket) => socket.write('G'))).to.equal(refusal);
     const body = `POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1_000_000)}`;
     expect(await exchange((socket) => socket.write(body))).to.equal(refusal);

@@ -59,7 +59,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     return items.map(({ metadata }) => metadata.name);
   }
 
-  it('allows exactly 10 of 40 concurrent creations at two servers, and 10 again after these 10 objects are deleted', async () => {
+  it('a quota of 10 allows exactly 10 of 40 concurrent creations at two servers, and 10 more after those 10 are deleted', async () => {
     for (let round = 0; round < 5; round += 1) {
       expectTen(await createAll(`round${round}`), await names());
       expect(await names(1)).to.have.members(await names());
@@ -70,7 +70,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     await eventually(async () => expect(await used()).to.equal('0'));
   });
 
-  it('lets a server create an object as soon as the other server has deleted one', async () => {
+  it('lets a server create an object under a full quota as soon as the other server has deleted one', async () => {
     expectTen(await createAll('x'), await names());
     for (let round = 0; round < 10; round += 1) {
       expect(await create(round, 'too-many')).to.equal(403);
@@ -80,7 +80,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     expect(await names()).to.have.length(most);
   });
 
-  it('allows no more than 10 objects during concurrent deletions and creations, and exactly 10 afterwards', async () => {
+  it('a quota of 10 allows at most 10 objects while two servers delete and create concurrently, and exactly 10 afterwards', async () => {
     await createAll('x');
     const first = await names();
     const [statuses] = await Promise.all([

@@ -322,7 +322,7 @@ describe('a replica at critical moments', () => {
     b.store.afterScan = async () => {
       b.store.afterScan = free;
       for (const name of names) await a.server.client.create(Note, note(name));
-      // A list of a served kind waits until the replica has read all changes.
+      // This list waits until b has read all changes. They exceed the `maxBytes` of b, so b compacts most of them.
       await b.server.client.list(Other);
     };
     b.server.schemeManager.register(Note);

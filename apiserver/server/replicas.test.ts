@@ -423,7 +423,7 @@ describe('replicas on one database', () => {
       expect(await namesAt(b)).to.deep.equal(['ann']);
     });
 
-    it('read the changes of other replicas again after a failure, and miss none', async () => {
+    it('repeat a failed read of the changes of other replicas, and miss no change', async () => {
       const a = await start();
       const b = await start();
       const { seen } = follow(b);

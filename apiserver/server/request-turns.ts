@@ -64,7 +64,10 @@ export class RequestTurns {
     if (before > maxBytesOfConnection && after <= maxBytesOfConnection) socket.resume();
   }
 
-  /** Adds the two listeners of a connection. Called once for each connection, not for each request. */
+  /**
+   * Listens to a connection: pauses it when Node resumes it too early, and subtracts its waiting bytes from the total
+   * when it closes. Called once for each connection, not for each request.
+   */
   #follow(socket: Socket): void {
     // Node resumes reading after each request and each response, so the connection is paused again.
     socket.on('resume', () => {

@@ -39,7 +39,8 @@ export class SchemaWatch {
     try {
       await this.#parts.store.checkSchema();
     } catch (error) {
-      // All other failures are reported when requests read or write.
+      // Only a database that a newer program has upgraded matters here. After any other failure of this check, the
+      // reads and writes of requests fail, too, and report it.
       if (storeErrorCodeOf(error) !== 'newer') return;
       void this.#checks.stop();
       this.#parts.onNewer(error);

@@ -65,16 +65,16 @@ import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
 /**
- * A part that handles requests. The type is not the class of the part, because the declaration of the class needs types
- * of koa, which are not published.
+ * A part of the server that handles requests. This interface is used instead of the part's class, because the class
+ * uses `@types/koa`, on which the published package does not depend.
  */
 interface Closable {
   close(): void;
 }
 
 /**
- * The part that ends open requests. The type is not the class of the part, because the declaration of the class needs
- * types of koa, which are not published.
+ * The part of the server that ends open requests. This interface is used instead of the part's class, because the class
+ * uses `@types/koa`, on which the published package does not depend.
  */
 interface OpenRequests {
   endOf(selects: (user: UserInfo) => boolean): void;

@@ -201,7 +201,7 @@ describe('a server that starts from snapshots', () => {
 
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('computes only the values of a sample when the database has no kept values', async () => {
+  it('computes the index values of only a sample of the objects when the database has no kept values', async () => {
     await forgetKept();
     await start();
     expect(reasons).to.deep.equal([]);
@@ -295,7 +295,7 @@ describe('a server that starts from snapshots', () => {
     await expectThings();
   });
 
-  it('uses the file of a kind that was unregistered before the last stop, as a stop does with the kinds of plugins [slow]', async () => {
+  it('uses the snapshot of a kind that was unregistered before the server stopped, as when a plugin stops [slow]', async () => {
     const { ino } = await stat(await snapshotFile());
     await start();
     await createThings(objects, objects + 1);
@@ -415,7 +415,7 @@ describe('a server that starts from snapshots', () => {
     expect(await readdir(folder)).to.not.include('test.db-snapshots');
   });
 
-  it('does not use the file when a backup was restored [slow]', async () => {
+  it('does not use a snapshot when the database was restored from a backup after the snapshot [slow]', async () => {
     await start();
     const backup = await fetch(`${running().url}/backup`);
     expect(backup.status).to.equal(200);

@@ -89,7 +89,7 @@ describe('a change by another worker of the same database', () => {
     expect(await other.client.get(plain, 'b')).to.deep.equal(await writer.client.get(plain, 'b'));
   });
 
-  it('is applied with values that this worker computes when the index of the writer has another definition', async () => {
+  it('is applied with index values that this worker computes, if the two workers define the index differently', async () => {
     const [writer, other] = await start({ definition: 'tag 1' }, { definition: 'tag 2', suffix: '-2' });
     await changeThings(writer);
     expect(await other.namesWith('one-2')).to.deep.equal(['a']);
@@ -97,7 +97,7 @@ describe('a change by another worker of the same database', () => {
     expect(await writer.namesWith('two')).to.deep.equal(['b']);
   });
 
-  it('is applied with values that this worker computes when the index function of the writer has no `definition` text', async () => {
+  it('is applied with index values that this worker computes, if the index function of the writer has no `definition`', async () => {
     const [writer, other] = await start({}, { suffix: '-2' });
     await changeThings(writer);
     expect(await other.namesWith('one-2')).to.deep.equal(['a']);

@@ -82,7 +82,7 @@ export class SettingsFields {
     return value === undefined ? undefined : this.#mapping(name, value);
   }
 
-  /** Returns a mapping. @throws SettingsFileError when it is absent */
+  /** Returns the YAML mapping in a field. @throws SettingsFileError when the field is absent, or has another type */
   mapping(name: string): SettingsFields {
     return this.#mapping(name, this.#value(name));
   }

@@ -3,7 +3,7 @@ import { storedClaimValue } from './claim-value.ts';
 import type { Claim, StoredClaim } from './store.ts';
 
 export interface ClaimDifference {
-  /** The claims to insert, and the claims whose holder changes. */
+  /** The claims to insert, and the claims that belong to another object from now on. */
   readonly set: readonly StoredClaim[];
   readonly drop: readonly StoredClaim[];
 }
@@ -32,7 +32,7 @@ export function* claimDifference(
     if (stale.get(id)?.key !== key) set.push(row);
     stale.delete(id);
   }
-  // A claim with a new holder is in `set`, which overwrites its row, so the row need not be dropped.
+  // `drop` lacks a claim that moves to another object: the claim is in `set`, which overwrites its stored row.
   return { set, drop: [...stale.values()] };
 }
 

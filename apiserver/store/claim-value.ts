@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto';
 const maxPlainValueLength = 200;
 
 /**
- * Returns the text that is stored for a claimed value: in the column `uniq` of SQL databases, and in keys of etcd. The
- * text is a hash for three sorts of values: long ones; those with a NUL, which a database may cut or refuse; and those
+ * Returns the text that is stored for a claimed value: in `uniq.value` in SQL databases, and in keys in etcd. The text
+ * is a hash for three sorts of values: long ones; those with a NUL, which a database may cut or refuse; and those
  * with lone surrogates, which would all become equal in UTF-8. The first character distinguishes plain values from
  * hashes.
  */

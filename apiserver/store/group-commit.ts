@@ -42,7 +42,7 @@ export interface Submission {
   fail(error: unknown): void;
 }
 
-/** A submission in the queue, or in a batch. */
+/** A submitted operation, which waits in the queue or is in a batch. */
 interface Entry {
   readonly submission: Submission;
   /** The key and the changed claims of the operation. No other operation of the same batch may have one of them. */
@@ -72,8 +72,8 @@ interface Requirement {
   readonly claim: string;
   requiring: number;
   /**
-   * The later operations that change the claim. They wait until the outcomes of all operations that `requiring` counts
-   * are known.
+   * The operations that change the claim and were submitted after operations that require it. They wait until those
+   * operations are no longer pending.
    */
   readonly waiting: Entry[];
 }
@@ -225,8 +225,8 @@ export class GroupCommit {
       return this.#onFailed(batch, error);
     }
     this.#inFlight = 0;
-    // A small batch is settled immediately: no operation waits for the next batch, and the writes that callers submit
-    // after these few results are sent at the end of the turn anyway.
+    // The results of a small batch are delivered before the next batch is sent: no operation is ready for that batch,
+    // and the writes that callers submit after these few results are sent at the end of the turn anyway.
     const isSmall = batch.length < enough && this.#ready.length === 0 && this.#unanswered === 0;
     if (isSmall && this.#options.follow === undefined) {
       this.#answer(batch, committed.outcomes);
@@ -267,8 +267,8 @@ export class GroupCommit {
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // A turn delivers a limited number of results, but any number of refusals. Most refused operations are planned
-      // again at once. The plans of one turn that need the database's revision share one read of the revision.
+      // Refusals do not count toward the limit of results per turn, so that they are delivered together: most refused
+      // operations are planned again at once, and all plans of one turn share one read of the database's revision.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;
@@ -326,7 +326,7 @@ export class GroupCommit {
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  /** Calls `apply` for each written operation, in order of revisions. Then unblocks those that wait for this batch. */
+  /** Calls `apply` of each written operation, by revision. Then unblocks the operations that wait for this batch. */
   #apply(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
     for (const position of inOrder(outcomes)) {
       const outcome = outcomes[position];

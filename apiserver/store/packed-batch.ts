@@ -20,8 +20,8 @@ export interface PackedBatch {
   /** The required claims, and the positions of the operations that require each of them. */
   readonly required?: readonly (readonly [requires: RequiredClaim, positions: readonly number[]])[];
   /**
-   * The `note` of each operation. Absent when no operation has a note, and when the receiver does not use notes (the
-   * thread of SQLite).
+   * The `note` of each operation: bytes that other processes receive with the change. Absent when no operation has a
+   * `note`, and in messages to the thread of SQLite, which does not use them.
    */
   readonly notes?: PackedNotes | undefined;
 }

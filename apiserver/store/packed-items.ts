@@ -14,7 +14,8 @@ export function* packItems(items: readonly unknown[]): Steps<PackedItems> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let from = 0; from < items.length; from += itemsPerPart) {
     yield;
-    // TextEncoder allocates separate memory, which can be transferred.
+    // TextEncoder allocates an ArrayBuffer of its own for each part, so the part can be transferred to another thread
+    // without a copy. A Buffer may be a piece of memory that other buffers use, too.
     parts.push(new TextEncoder().encode(JSON.stringify(items.slice(from, from + itemsPerPart))));
   }
   return parts;

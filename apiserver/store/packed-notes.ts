@@ -1,11 +1,20 @@
-/** The notes of operations or changes, in the same order as the operations or changes. */
+/**
+ * The notes of operations or changes, in the same order as the operations or changes. A note is the bytes that a writer
+ * sends to other processes with a change.
+ */
 export interface PackedNotes {
-  /** The length of each note; 0 when there is none. */
+  /**
+   * The length in bytes of each note, which is the data that a writer sends to other processes with a change; 0 when
+   * there is none.
+   */
   readonly lengths: Uint32Array;
   readonly bytes: Uint8Array;
 }
 
-/** Packs the notes of operations or changes. Returns undefined when there are none. */
+/**
+ * Packs the notes of operations or changes: the bytes that a writer sends to other processes with a change. Returns
+ * undefined when there are no notes.
+ */
 export function packNotes(noted: readonly { readonly note?: Uint8Array | undefined }[]): PackedNotes | undefined {
   let total = 0;
   for (const { note } of noted) total += note?.length ?? 0;

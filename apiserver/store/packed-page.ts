@@ -13,7 +13,10 @@ export interface PackedPage {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** True when there is no page after this one. */
   readonly isLast: boolean;
-  /** The notes of changes that were just committed. */
+  /**
+   * For changes that were just committed: the bytes that the writer sends to other processes with each change. A page
+   * that was read from the database has none.
+   */
   readonly notes?: PackedNotes | undefined;
 }
 

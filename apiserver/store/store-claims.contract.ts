@@ -41,7 +41,7 @@ export function describeClaims(store: () => Store): void {
     await written(store(), create('b', '2', [value]));
   });
 
-  it('removes no claim that another object holds', async () => {
+  it('keeps a claim of one object when an update of another object asks to remove that claim', async () => {
     const [, b = 0] = await written(store(), create('a', '1', [value]), create('b', '2'));
     await written(store(), update('b', b, { add: [], remove: [value] }));
     expect(await committed(store(), [create('c', '3', [value])])).to.deep.equal([
@@ -110,7 +110,7 @@ export function describeKindClaims(store: () => Store): void {
     );
   });
 
-  it('sets thousands of claims, some of which move to another holder [slow]', async () => {
+  it('setClaims sets thousands of claims, then gives each to another object, then removes most of them [slow]', async () => {
     const count = 5_500;
     const [revision = 0] = await written(store(), create('a', '', []));
     const set = async (claims: KindClaims['claims']): Promise<void> => {
@@ -159,7 +159,7 @@ export function describeKindClaims(store: () => Store): void {
     expect([outcomes[1], outcomes[3]].map(revisionOf)).to.deep.equal([a + 1, a + 2]);
   });
 
-  it('refuses claims if an object of their kind, but not of another kind, has changed since their revision', async () => {
+  it('setClaims refuses claims if an object of the kind has changed after the given revision; changes of other kinds do not matter', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const claims = { ...nothing, indexes: [1], revision: a };
     await written(store(), { ...create('of another kind', '2'), kind: 2 });
@@ -170,7 +170,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
   });
 
-  it('setClaims sets new indexes even if it refuses their claims as outdated; the store then refuses writes for old indexes', async () => {
+  it('setClaims refuses claims of an outdated revision, but sets the indexes, so that writes with the old generation fail', async () => {
     const old = await store().setClaims(kind, { ...nothing, indexes: [1], revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1', [[1, 'v']]), generation });
@@ -207,7 +207,7 @@ export function describeRequiredClaims(store: () => Store): void {
     await written(store(), { op: 'delete', key: key('a'), kind, expect: next, requires });
   });
 
-  it('refuses an operation that requires a claim without a holder, and neither takes nor releases its own claims', async () => {
+  it('refuses an operation that requires a claim that no object has, and adds and removes no claims for this operation', async () => {
     const [held = 0] = await written(store(), lease([term]));
     const [a = 0] = await written(store(), create('a', '1', [[1, 'own']]));
     const change = { add: [[1, 'second']] as Claim[], remove: [term] };

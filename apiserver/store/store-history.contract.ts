@@ -94,7 +94,7 @@ export function describeGroups(store: () => Store): void {
     for (const view of views) expect(view).to.deep.equal(history.slice(0, view.length));
   });
 
-  it('gives a value to only one of many objects that claim it concurrently, and to a new object after its release', async () => {
+  it('of many concurrent creations that claim one unique value, only one succeeds; a new one succeeds after the release', async () => {
     const group = new GroupCommit(store(), { onError: (error) => expect.fail(String(error)) });
     const claim: Claim = [1, 'v'];
     const outcomes = await Promise.all(
@@ -124,7 +124,7 @@ export function describeCompaction(store: () => Store): void {
     expect(await scanned(store())).to.have.lengthOf(10);
   });
 
-  it('a compaction never decreases compactRevision or sets it beyond the current revision; zero rows change nothing', async () => {
+  it('never decreases compactRevision or sets it above the current revision; compacts nothing if the given number is 0', async () => {
     const [a = 0, b = 0] = await written(store(), create('a', '1'), create('b', '2'));
     expect([await store().compact(b, 0), (await store().changes(0, 9)).length]).to.deep.equal([0, 2]);
     expect([await store().compact(b + 1000, 10), await store().compact(a, 10)]).to.deep.equal([2, 0]);

@@ -108,7 +108,7 @@ class StoreModel {
     const isDelete = op === 'delete';
     const unique = { add: isDelete ? [] : add, remove: isDelete || removeHeld ? held : [] };
     const expected = (this.#rows.get(key)?.revision ?? 1) - (isStale ? 1 : 0);
-    // The first byte decides whether a deletion passes the last state of its object.
+    // A deletion may give the store the last state of its object. The first random byte decides whether this one does.
     const withData = !isDelete || (data[0] ?? 0) > 100 ? { data } : {};
     return { op, key, kind: this.#kind, unique, ...(op === 'create' ? {} : { expect: expected }), ...withData };
   }

@@ -1,6 +1,6 @@
 import type { Change, Claim, Operation, Outcome, Row, Store } from './store.ts';
 
-/** The default kind of operations. */
+/** The number of the objects' kind, in the operations that these functions return. */
 export const kind = 1;
 
 export function key(name: string, plural = 'persons'): string {

@@ -189,14 +189,14 @@ function describeScan(store: () => Store): void {
 }
 
 function describeRest(current: () => StoreUnderTest): void {
-  it('is empty at first, and has a new epoch', async () => {
+  it('a new database has no objects and no changes, and its epoch is a UUID', async () => {
     const { store, opened } = current();
     expect(opened).to.include({ revision: 0, compactRevision: 0 });
     expect(opened.epoch).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect([await scanned(store), await store.changes(0, 1), await committed(store, [])]).to.deep.equal([[], [], []]);
   });
 
-  it('starts a new history only for an empty database', async () => {
+  it('startHistory gives an empty database a new epoch and a start revision, and refuses any other database', async () => {
     const { store, opened } = current();
     const begun = await store.startHistory(1_000_000);
     expect(begun).to.include({ revision: 1_000_000, compactRevision: 1_000_000 });
@@ -210,7 +210,7 @@ function describeRest(current: () => StoreUnderTest): void {
     expect(await store.currentRevision()).to.equal(1_000_001);
   });
 
-  it('assigns numbers from 1 to names, and returns the same number at every call', async () => {
+  it('numberOf assigns 1, 2, … to new names, and returns the same number again for a known name', async () => {
     const { store } = current();
     const names = ['kind:example.com/persons', 'index:x', 'kind:example.com/persons', 'y', 'index:x'];
     expect(await Promise.all(names.map((name) => store.numberOf(name)))).to.deep.equal([1, 2, 1, 3, 2]);
@@ -219,7 +219,7 @@ function describeRest(current: () => StoreUnderTest): void {
     expect(await store.names('%')).to.deep.equal([]);
   });
 
-  it('completes earlier requests before it closes, and refuses later ones', async () => {
+  it('completes a commit that began before the call of close, and refuses calls after it', async () => {
     const { store } = current();
     const last = store.commit([create('a', '1')]);
     await Promise.all([store.close(), store.close()]);
@@ -233,7 +233,7 @@ function describeRest(current: () => StoreUnderTest): void {
 
 /** Adds the tests of stores whose data remain after they are closed. */
 export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>): void {
-  it(`${name} keeps objects, history, claims and the numbers of names across a restart, and then accepts writes`, async () => {
+  it(`${name} keeps objects, history, claims and the numbers that numberOf returned across a restart, and then accepts writes`, async () => {
     const { store, opened, reopen } = await open();
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');

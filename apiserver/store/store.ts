@@ -10,7 +10,7 @@ export interface Operation {
    * validated it.
    */
   readonly key: string;
-  /** The number of the kind. */
+  /** The number that identifies the object's kind in the database. */
   readonly kind: number;
   /** The revision that the stored object must have; required for an update and a deletion. */
   readonly expect?: number;
@@ -26,14 +26,20 @@ export interface Operation {
    * checked.
    */
   readonly generation?: number;
-  /** Claims that must all have a holder at the commit. They may be of other kinds. Default none. */
+  /**
+   * Claims that must all exist at the commit; otherwise the operation is refused. The objects that hold them may be of
+   * other kinds. Default: none.
+   */
   readonly requires?: readonly RequiredClaim[];
-  /** A note of the writer about the change, for other processes; see {@link Store.passesNotes}. It is never stored. */
+  /**
+   * Bytes that other processes receive together with the change, if {@link Store.passesNotes} is true. The database
+   * never stores them.
+   */
   readonly note?: Uint8Array;
 }
 
 export interface RequiredClaim {
-  /** The number of the claim's kind. */
+  /** The number that identifies the claim's kind in the database. */
   readonly kind: number;
   readonly claim: Claim;
 }
@@ -60,7 +66,7 @@ export interface Committed {
 
 export interface BatchLimits {
   readonly maxOperations: number;
-  /** The maximum number of bytes of data. */
+  /** The maximum number of bytes that the `data` of all operations of a batch have together. */
   readonly maxBytes: number;
 }
 
@@ -123,7 +129,7 @@ export interface Change {
   readonly previous?: Pick<Row, 'revision' | 'data' | 'problem'>;
   /** The reason why `data` cannot be read, as in a {@link Row}. */
   readonly problem?: string;
-  /** The note that the writer added to the operation, if this process has received the note. */
+  /** The `note` of the operation that made the change, if this process has received it. */
   readonly note?: Uint8Array;
 }
 
@@ -165,7 +171,10 @@ export interface KeptData {
  * stays valid. Parts may be lost.
  */
 export interface KeptStore {
-  /** Returns the kind's first part whose last revision is at least `from`; undefined when there is no such part. */
+  /**
+   * Returns a part of the kind's kept data: the first of the parts that end at the revision `from` or at a later one;
+   * undefined when there is none.
+   */
   read(kind: NumberedKind, from: number): Promise<KeptData | undefined>;
   /** Adds a part, or replaces the part with the same last revision. The part is durable when the promise resolves. */
   write(kind: NumberedKind, part: Pick<KeptData, 'last' | 'data'>): Promise<void>;
@@ -197,7 +206,10 @@ export interface SnapshotStore {
    * kind, or if the change log no longer has all changes since the mark was written.
    */
   readMark(kind: number): Promise<SnapshotMark | undefined>;
-  /** Replaces the mark of a kind's snapshot in the database. The mark is durable when the promise resolves. */
+  /**
+   * Replaces the kind's mark in the database. The mark names the snapshot file that belongs to the current database. It
+   * is durable when the promise resolves.
+   */
   writeMark(kind: number, mark: SnapshotMark): Promise<void>;
   /** Deletes a file if it exists. */
   drop(name: string): Promise<void>;
@@ -216,8 +228,8 @@ export interface Store {
    */
   readonly isShared: boolean;
   /**
-   * True when other processes receive the notes of operations with the changes. Notes may be lost. Default: notes are
-   * not passed on.
+   * True when other processes receive the `note` of each operation together with the change. A `note` may be lost.
+   * Default: other processes receive no `note`.
    */
   readonly passesNotes?: boolean | undefined;
   /**
@@ -260,7 +272,7 @@ export interface Store {
    * Numbers begin at 1.
    */
   numberOf(name: string): Promise<number>;
-  /** Returns the names that have numbers and start with `prefix`, in no particular order. */
+  /** Returns the names that {@link numberOf} has numbered and that start with `prefix`, in no particular order. */
   names(prefix: string): Promise<readonly string[]>;
   /** Returns the unique indexes of a kind, without its claims, of which there may be millions. */
   uniqueIndexes(kind: number): Promise<StoredIndexes>;

@@ -129,7 +129,8 @@ export function leafExtensions({ use, publicKey, authorityKey, names }: LeafUse)
 /** Returns the bytes of an address: sixteen for IPv6, and four for IPv4. */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  // `URL` writes each IPv6 address in groups of hexadecimal digits, with :: at most once.
+  // `URL` rewrites every form of an IPv6 address to groups of hexadecimal digits, with :: at most once. So the code
+  // below need not read the other forms.
   const { hostname } = new URL(`http://[${address}]`);
   const [before = '', after = ''] = hostname.slice(1, -1).split('::');
   const groups = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));

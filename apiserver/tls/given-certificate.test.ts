@@ -40,12 +40,12 @@ describe('a certificate that is given', () => {
     );
   }
 
-  it('is used unchanged, and has no authority when the file contains none', async () => {
+  it('is used unchanged; its CA certificate is undefined when the certificate file contains none', async () => {
     expect(await load()).to.deep.equal({ ...made, ca: undefined });
     expect(await readAuthority({ certFile, keyFile })).to.equal(undefined);
   });
 
-  it('includes the authority that the certificate file contains', async () => {
+  it('is loaded with the CA certificate at the end of the certificate file', async () => {
     await writeFile(certFile, `${made.cert}\n${made.ca!}`);
     expect((await load()).ca).to.equal(made.ca);
     expect(await readAuthority({ certFile, keyFile })).to.equal(made.ca);

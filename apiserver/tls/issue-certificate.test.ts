@@ -17,7 +17,7 @@ async function makeAuthority(): Promise<KeyAndChain> {
 const hex = (bytes: Buffer): string => bytes.toString('hex');
 
 describe('issued certificates', () => {
-  it('of an authority are self-signed CA certificates, and may expire after 2050', async () => {
+  it('issueAuthority returns a self-signed CA certificate, which may expire after 2050', async () => {
     const { key, chain } = await makeAuthority();
     const [root] = chain;
     expect(root.checkIssued(root) && root.verify(root.publicKey) && root.checkPrivateKey(key)).to.equal(true);

@@ -4,7 +4,7 @@ import type { KeyObject } from 'node:crypto';
 /** A private key, and a chain of certificates that begins with the certificate of the key. */
 export interface KeyAndChain {
   readonly key: KeyObject;
-  /** The certificates, at least one. */
+  /** The certificate of the key comes first. Any others are those of its issuers. */
   readonly chain: readonly [X509Certificate, ...X509Certificate[]];
 }
 

@@ -53,7 +53,7 @@ describe('ArrivalTurns', () => {
     expect(isHandled).to.equal(true);
   });
 
-  it('handles an arrival after the arrivals that already wait', async () => {
+  it('handles a new request only after the requests that already wait', async () => {
     const arrivals = new ArrivalTurns({ monotonicMs: () => nowMs });
     const order: number[] = [];
     const first = arrive(arrivals, 6, (number) => void order.push(number));

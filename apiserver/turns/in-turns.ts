@@ -25,7 +25,7 @@ export async function inTurns<R>(work: MeasuredWork<R>, unitsPerStep: number): P
   return runInTurns(stepsOf(work, unitsPerStep));
 }
 
-/** Runs measured work without a pause. */
+/** Runs {@link MeasuredWork} to its end in one turn of the event loop. */
 export function atOnce<R>(work: MeasuredWork<R>): R {
   for (;;) {
     const part = work.next();

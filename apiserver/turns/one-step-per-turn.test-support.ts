@@ -13,8 +13,8 @@ export function oneStepPerTurn(): void {
   let restore: () => void;
 
   beforeEach(() => {
-    // The queue of the process has already read the real clock. The test clock starts at the real time, so the queue
-    // does not read an earlier time than before.
+    // The queue of the steps that wait for a turn has already read the real clock. The test clock starts at the real
+    // time, so that the queue never reads an earlier time than before.
     let nowMs = performance.now();
     restore = replaceTurnClock(() => {
       readings += 1;

@@ -14,17 +14,17 @@ export const msPerTurn = 5;
  */
 const upkeepMsPerTurn = 1;
 
-/** The waiting steps of one purpose. */
+/** The waiting steps of all work with the same {@link Purpose}. */
 interface Lane {
   readonly waiting: (() => void)[];
   /**
-   * The time that the steps of this lane have taken. When a lane that had no work gets work, this time is raised to the
-   * longest time of all lanes.
+   * The time that the steps of this purpose have taken. When work of a purpose that had none arrives, its time is raised
+   * to the longest time of all purposes, so that it gets no extra time now for the time that it did not use.
    */
   usedMs: number;
-  /** The time that the steps of this purpose have taken in the current turn. */
+  /** The time in milliseconds that work for this {@link Purpose} has taken in the current turn of the event loop. */
   turnMs: number;
-  /** The time that the steps of this purpose may take in one turn. */
+  /** The time in milliseconds that work for this {@link Purpose} may take in one turn of the event loop. */
   readonly mostMs: number;
 }
 
@@ -103,8 +103,8 @@ export class TurnQueue {
   }
 
   /**
-   * Returns the lane that has used the least time. Skips lanes without work, and lanes that have used up their time in
-   * this turn.
+   * Returns the waiting steps of the purpose whose steps have taken the least time. Skips a purpose without waiting
+   * steps, and a purpose that has used up its time in this turn of the event loop.
    */
   #nextLane(): Lane | undefined {
     let next: Lane | undefined;

@@ -31,7 +31,7 @@ const name: DataColumn = {
 const count: DataColumn = {
   name: 'Data',
   type: 'integer',
-  description: 'The number of values.',
+  description: 'The number of values in the Secret or ConfigMap.',
   read: ({ data, binaryData }) => Object.keys(data ?? {}).length + Object.keys(binaryData ?? {}).length,
   readJson: (json) => countFieldsAt(json, ['data']) + countFieldsAt(json, ['binaryData']),
 };

@@ -30,7 +30,10 @@ interface EventColumn {
   readonly read: (event: EventFields) => unknown;
 }
 
-/** The paths of all fields that the columns read. These fields are small, even in a large event. */
+/**
+ * The paths of all fields that the columns read. Even in a large event these fields are small, and the server parses
+ * only them.
+ */
 const shownPaths: readonly FieldPath[] = [
   metadataPaths.name,
   metadataPaths.creationTimestamp,

@@ -5,7 +5,7 @@ export interface ListEnvelope {
   readonly metadata: object;
 }
 
-/** The parts of the response to a list request in a view. */
+/** The parts of a list response in the form that the client requested (see {@link ObjectView}), such as a Table. */
 export interface ListView {
   /** All fields of the response except the field that contains the items. */
   readonly head: object;

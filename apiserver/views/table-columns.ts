@@ -14,7 +14,7 @@ export interface ColumnDefinition {
   readonly priority: number;
 }
 
-/** The parts of an object that every table needs. Bookmarks have no name. */
+/** The parts of an object that every table needs. `name` is optional, because bookmarks have no name. */
 export interface RowSource {
   readonly metadata: { readonly name?: string; readonly resourceVersion?: string };
 }
@@ -138,8 +138,8 @@ function readFromJson({ read, readJson, paths = [[]] }: Column, json: Buffer): u
 }
 
 /**
- * Sets the value at a path of fields. If an earlier call has set only a part of this value, the whole value replaces
- * that part. If an earlier call has set an object that contains this value, the value is set again in that object.
+ * Sets the value at a path of fields, in any order of the paths: a call for `spec` after a call for `spec.name`
+ * replaces the `spec` that has only `name`; a call for `spec.name` after a call for `spec` writes the same name again.
  */
 function putAt(parts: object, path: FieldPath, value: unknown): void {
   let place = parts;
@@ -181,7 +181,8 @@ export function cellOf(type: PrinterColumn['type'], value: unknown, nowMs: numbe
   }
 }
 
-// Date.parse accepts many other formats, and reads a time without a zone as local time.
+// Every time is checked with this expression before Date.parse reads it: Date.parse alone accepts many other formats,
+// and reads a time without a zone as local time.
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i;
 
 function ageSince(date: string, nowMs: number): string {

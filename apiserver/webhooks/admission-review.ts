@@ -170,7 +170,8 @@ export function refusalBy(name: string, { result }: AdmissionVerdict): ApiError 
 
 /**
  * Returns the reason for the status code of a refusal. The reason is BadRequest for a refusal without a code, or with a
- * code below 400, as in Kubernetes. It is Forbidden for a code of none of the {@link knownReasons}.
+ * code below 400, as in Kubernetes. It is Forbidden for any other code that does not belong to one of the
+ * {@link knownReasons}.
  */
 function reasonFor(code: unknown): StatusReason {
   if (typeof code !== 'number' || code < 400) return 'BadRequest';

@@ -49,8 +49,9 @@ export class ConversionWebhook implements RemoteConverter {
   }
 
   /**
-   * Returns the object in another version. @throws PendingConversion when the webhook has to be called first; the
-   * error that {@link refuse} received for this conversion, until the function that `refuse` returned is called
+   * Returns the object in another version, from the cache.
+   * @throws PendingConversion when the cache lacks the result, so the webhook has to be called first
+   * @throws ApiError while this conversion is refused: the error that {@link refuse} received
    */
   convert(object: ApiObject, apiVersion: string): ApiObject {
     if (object.apiVersion === apiVersion) return object;

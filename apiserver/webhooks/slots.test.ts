@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Slots } from './slots.ts';
 
 describe('Slots', () => {
-  it('runs at most one call for each slot at a time, and gives a free slot to the call that has waited longest [spec operators-webhook-slots]', async () => {
+  it('runs at most as many calls at a time as it has slots, and starts the waiting calls in the order in which they came [spec operators-webhook-slots]', async () => {
     const slots = new Slots(1);
     const order: string[] = [];
     const ends: (() => void)[] = [];

@@ -23,7 +23,10 @@ export class Slots {
     }
   }
 
-  /** Gives the slot to the call that has waited longest, or frees the slot when no call waits. */
+  /**
+   * Runs at the end of each call. Starts the call that has waited longest; if no call waits, decreases the number of
+   * running calls.
+   */
   #pass(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#taken -= 1;

@@ -63,7 +63,8 @@ export class WebhookPlaces {
     }
     const url = new URL(origin);
     url.pathname = path.startsWith('/') ? path : `/${path}`;
-    // The certificate of a webhook behind a service may have the DNS name of the service, or the host of the URL.
+    // The certificate must be for the DNS name of the service, which is `serverName`, or for the host of the URL. The
+    // connection accepts either (webhook-connections.ts).
     return { url, serverName: `${name}.${namespace}.svc` };
   }
 

@@ -16,7 +16,7 @@ import type { Person, PersonField } from '../load/person.ts';
 /** The number of operations at the same time. */
 const width = 256;
 
-/** The number of objects that updates and reads use, one after the other. */
+/** The number of objects that are updated and read. After the last of these objects, the first one is used again. */
 const roundSize = 1_000;
 
 let server: ApiServer;

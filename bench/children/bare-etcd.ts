@@ -61,14 +61,14 @@ async function writeInTurn({ count, size, at, of }: WritesInTurn): Promise<Figur
     const next = Buffer.from(`${(at + 1) % of}`.padEnd(200));
     const compare = [{ result: 0, target: 3, key: headKey, value: found } as const];
     const { succeeded } = await connection.call('KV/Txn', { compare, success: putsOf(keys, next) });
-    if (!succeeded) throw new Error('another process has written in this turn');
+    if (!succeeded) throw new Error('another process has changed the head key while it was the turn of this process to write');
     turns.wrote(found, next);
   });
   turns.end();
   return figures;
 }
 
-/** Gives the first turn to the first process. */
+/** Stores 0 in the head key, so that process 0 may write first. */
 async function beginTurns(): Promise<void> {
   await connection.call('KV/Txn', { success: [{ request_put: { key: headKey, value: Buffer.from('0') } }] });
 }
@@ -123,7 +123,10 @@ function putsOf(keys: readonly Buffer[], head: Buffer): { readonly request_put: 
   return [{ request_put: { key: headKey, value: head } }, { request_put: log }, ...puts];
 }
 
-/** Follows the value of the head key with a watch, and waits for the turn of this process. */
+/**
+ * Lets several processes write one after the other. The value of the head key is the number of the process that may
+ * write next. This class follows the value with a watch, and waits until it is the number of this process.
+ */
 class Turns {
   readonly #at: number;
   #head: Buffer = Buffer.alloc(0);
@@ -148,7 +151,8 @@ class Turns {
       const started: Turns = new Turns(at, () => resolve(started));
     });
     const { kvs } = await connection.call('KV/Range', { key: headKey });
-    // If the watch has already reported a head, this head is kept: the watch also reports each later one.
+    // If the watch has already reported a value of the head key, this read may be older, so its result is not used. The
+    // watch also reports each later value.
     if (turns.#head.length === 0) turns.#see(kvs[0]?.value);
     return turns;
   }
@@ -160,8 +164,8 @@ class Turns {
   }
 
   /**
-   * Must be called after this process has written the head. It does not replace a newer head that the watch has already
-   * reported.
+   * Sets the known value of the head key after this process has changed it. If the watch has already reported a newer
+   * value, keeps the newer value.
    */
   wrote(before: Buffer, after: Buffer): void {
     if (this.#head === before) this.#head = after;

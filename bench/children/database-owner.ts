@@ -1,4 +1,4 @@
-// Our side of the comparison: the process that has a SQLite database open for the workers of a server.
+// A child process that opens a SQLite database and serves it to workers. The benchmarks of workers start it.
 import { createServer } from 'node:net';
 import { openDatabaseOwner } from '@homeostat/apiserver';
 import { answerCalls } from '../processes/answer-calls.ts';

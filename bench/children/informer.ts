@@ -10,7 +10,7 @@ const model = personModel([]);
 let stop = new AbortController();
 let running: Promise<void> = Promise.resolve();
 
-/** The results of one round. */
+/** The figures of one informer, from its start until it has all objects. Each round starts a new informer. */
 export interface Synchronisation {
   /** The time from the call of `run` until the handler had received every object. */
   readonly ms: number;

@@ -22,7 +22,7 @@ const { KindCache } = await loadModule('index/kind-cache');
 const { createEntry } = await loadModule('index/create-entry');
 const { encodeObject, withRevision } = await loadModule('registry/object/object-codec');
 
-/** The number of writes at the same time. */
+/** The number of writes that {@link create} has in flight at the same time. */
 const width = 256;
 
 const model = personModel(threeIndexes);

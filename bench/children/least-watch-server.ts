@@ -66,7 +66,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 answerCalls({
-  /** Starts a server. `bytes` is the size of an object in a frame. */
+  /** Starts a server. `bytes` is the size to which the server fills up the object in each event of a watch. */
   start: async (bytes: number) => {
     objectBytes = bytes;
     const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1');

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 
 /** A batch of lines is written at once when it has this size, as in the audit log. */
 const enoughBytes = 256 * 1024;
-/** The time after which a smaller batch of lines is written, as in the audit log. */
+/** A batch of lines below `enoughBytes` is written after this time in milliseconds, as in the audit log. */
 const gatherMs = 50;
 
 /**

@@ -1,4 +1,5 @@
-// Our side of the comparison: a server in this process, with one controller whose objects own other objects.
+// A program for the benchmark `owners`: one process with an API server and a controller. The controller reconciles
+// objects of the kind Site, which own objects of the kind Page.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { startApiServer } from '@homeostat/apiserver';
 import { controller, createManager, wish } from '@homeostat/controller-runtime';

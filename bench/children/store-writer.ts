@@ -40,13 +40,13 @@ async function open(url: string): Promise<void> {
   store = await openStore(url, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
   await store.open();
   const onError = (error: unknown): void => console.error(error);
-  // Each replica subscribes to changes, so that it follows the other replicas.
+  // A server subscribes to new revisions, so this process does so, too. Its listener ignores them.
   store.subscribe(() => undefined);
   // `follow` does nothing: this process never has to wait for the changes of other replicas.
   commits = new Commits(store, { onError, follow: async () => undefined });
 }
 
-/** Creates the objects that updates change in turn. */
+/** Creates the objects that the updates of the benchmark then change, one object after the other. */
 async function prepare(count: number): Promise<void> {
   revisions = await Promise.all(Array.from({ length: count }, (_, number) => submit(operationOn('old', number))));
 }

@@ -49,21 +49,22 @@ export async function besideOther(
   const count = Math.ceil((rounds * seconds * 1000) / turnMs);
   await alternate(Math.ceil((seconds * 1000) / turnMs), turns);
   const found = await alternate(count, turns);
-  // When one process is the server of both contestants, work after the last response of a turn would be counted in the
-  // turn of the other contestant. In that case, only the work before the last response counts.
+  // The two servers receive requests alternately, each for 100 ms. When both are the same process, its work after the
+  // last response of these 100 ms would count as a cost of the other side. In that case, only the work before the last
+  // response counts.
   const isShared = ours.child === limit.child;
   const costOf = (taken: Turns): number => quickerHalf(isShared ? taken.ownCosts(count) : taken.costs(count));
   const [cost, otherCost] = [costOf(own), costOf(other)];
   const ratio = otherCost / cost;
   const note = `${cost.toFixed(1)} us of processor time; the other: ${otherCost.toFixed(1)} us; ratio ${ratio.toFixed(3)}`;
   if (least === undefined) return { name, ...found, note };
-  const target = { text: `processor time ${ratio.toFixed(3)} >= ${least.toString()}`, isMet: ratio >= least };
+  const target = { text: `processor time, limit / ours: ${ratio.toFixed(3)} >= ${least.toString()}`, isMet: ratio >= least };
   return { name, ...found, target, note };
 }
 
 /**
- * Returns the mean of the faster half, because other processes on the machine can only make a turn slower, never
- * faster.
+ * Returns the mean of the smaller half of the measured costs. Other processes on the machine can only increase a
+ * measured cost, so the smaller half is closer to the true cost.
  */
 function quickerHalf(costs: readonly number[]): number {
   const half = [...costs].sort((a, b) => a - b).slice(0, Math.ceil(costs.length / 2));
@@ -71,13 +72,16 @@ function quickerHalf(costs: readonly number[]): number {
 }
 
 /**
- * The turns of one contestant: in a turn, its server gets requests for {@link turnMs}. The connections stay open
- * between the turns.
+ * Sends requests to one of the two compared servers, in turns of {@link turnMs}, and measures each turn. The
+ * connections stay open between the turns.
  */
 class Turns implements Disposable {
   readonly #served: Served;
   readonly #connections: readonly HttpConnection[];
-  /** The processor time at the start and at the end of each turn, and the number of requests in the turn. */
+  /**
+   * For each turn, in which this server received requests for {@link turnMs}: the processor time that the server's
+   * process had used at the start and at the end of the turn, and the number of requests in the turn.
+   */
   readonly #taken: { readonly startMs: number; readonly endMs: number; readonly sent: number }[] = [];
 
   private constructor(served: Served, connections: readonly HttpConnection[]) {
@@ -90,7 +94,7 @@ class Turns implements Disposable {
     return new Turns(served, await Promise.all(opened));
   }
 
-  /** Runs one turn: for {@link turnMs}, sends one request after the other on each connection. */
+  /** Sends one request after the other on each connection, for {@link turnMs}. Returns the figures of this turn. */
   async take(): Promise<Figures> {
     const startMs = this.#served.child.cpuMs();
     const latencies: number[] = [];
@@ -110,9 +114,9 @@ class Turns implements Disposable {
   }
 
   /**
-   * Returns, for each of the last `count` turns of this server in the comparison, the mean processor time of a request,
-   * in microseconds. Processor time until the server's next turn starts counts as well, such as work after the last
-   * response.
+   * Returns, for each of the last `count` turns (100 ms in which this server received requests), the mean processor
+   * time of a request, in microseconds. Processor time after a turn also counts, until this server's next turn starts,
+   * because the server may do work after its last response.
    */
   costs(count: number): readonly number[] {
     const starts = [...this.#taken.map(({ startMs }) => startMs), this.#served.child.cpuMs()];
@@ -123,8 +127,8 @@ class Turns implements Disposable {
   }
 
   /**
-   * Returns the mean cost of an operation, in microseconds, for each of the last `count` turns. Only the work before
-   * the last response of a turn counts.
+   * Returns, for each of the last `count` turns (100 ms in which this server received requests), the mean processor
+   * time of a request, in microseconds. Processor time after the last response of a turn does not count.
    */
   ownCosts(count: number): readonly number[] {
     return this.#taken.slice(-count).map(({ startMs, endMs, sent }) => ((endMs - startMs) / sent) * 1000);

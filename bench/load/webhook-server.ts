@@ -24,7 +24,7 @@ export async function certificateIn(directory: string): Promise<Certificate> {
   return { pem: pem ?? '', ca: ca ?? '' };
 }
 
-/** The request in a review. */
+/** The field `request` of the AdmissionReview or ConversionReview that the server sends to a webhook. */
 export interface Reviewed {
   readonly uid: string;
   readonly objects?: readonly object[];

@@ -1,7 +1,7 @@
 import { medianFigures } from './figures.ts';
 import type { Figures } from './figures.ts';
 
-/** Runs one round of one contestant. */
+/** Runs one round of one of the programs that a benchmark compares, and resolves with the figures of the round. */
 export type Contestant = () => Promise<Figures>;
 
 /**

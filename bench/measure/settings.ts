@@ -17,11 +17,9 @@ export interface Settings {
   readonly definitions: number;
   readonly watchers: number;
   readonly watchedWritesPerSecond: number;
-  /**
-   * The number of watchers of a server that has as many as it allows by default, and the number of writes per second
-   * that are sent to all of them.
-   */
+  /** The number of watchers of the server with the most: in a full run, as many as a server allows by default. */
   readonly manyWatchers: number;
+  /** The number of writes per second while `manyWatchers` watchers are connected. */
   readonly writesToMany: number;
 }
 

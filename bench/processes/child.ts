@@ -70,7 +70,7 @@ export class Child implements AsyncDisposable {
     return new Map(readdirSync(tasks).map((id) => [id, ofThread(id) / 1e6]));
   }
 
-  /** Returns the times of {@link threadsMs} without that of the main thread. */
+  /** Returns the processor time of each thread, except of the main thread, as {@link threadsMs} does. */
   otherThreadsMs(): ReadonlyMap<string, number> {
     return new Map([...this.threadsMs()].filter(([id]) => id !== String(this.#process.pid)));
   }

@@ -29,8 +29,9 @@ import { SharedRun } from './shared-run.ts';
 const maxNamespaces = 100;
 
 /**
- * Receives each change of a backing's objects after the backing has stored it. After a restart of the backing, the
- * changes include the differences since its last run. The methods do not throw.
+ * Receives each change of the objects in an {@link InformerBacking}, after this storage has the change. When the
+ * storage follows the server again after a pause, the sink also receives the differences from before the pause. The
+ * methods do not throw.
  */
 export interface BackingSink<T extends ApiObject> {
   added(state: KeyedObject<T>): void;
@@ -70,7 +71,7 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly selection: InformerOptions<T>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes the backing, which converts each object by `shape` before it keeps the object. */
+  /** Makes the storage of the informer's objects, which converts each object by `shape` before it keeps the object. */
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
@@ -87,8 +88,8 @@ interface Opening<T extends ApiObject> {
 const drainLimitMs = 10_000;
 
 /**
- * Makes an informer over a backing. The informer manages the handlers, the indexes and the runs. @throws ApiError
- * BadRequest for an invalid selection.
+ * Makes an informer whose objects are stored in an {@link InformerBacking}. The informer itself calls the handlers,
+ * fills the indexes, and starts and stops the backing. @throws ApiError BadRequest for an invalid selection.
  */
 export function createBackedInformer<T extends ApiObject>(options: BackedInformerOptions<T>): Informer<T> {
   checkSelection(options.model, options.selection);
@@ -151,8 +152,8 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   }
 
   async whenIndexed(): Promise<void> {
-    // This is a loop, because another filling may begin before the current one is over. When the run ends, all filling
-    // stops.
+    // This is a loop, because the informer may begin to fill its indexes again before it has filled them once. The loop
+    // also ends when the run of the informer ends.
     while (this.#opening?.signal.aborted === false || this.#refilling !== undefined) await this.#filled;
   }
 
@@ -202,7 +203,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#handlers.open();
   }
 
-  /** Opens the handlers once all objects are indexed. The promise never rejects. */
+  /** Puts all objects into the indexes, then delivers them to the handlers that have not received them. Never rejects. */
   async #openIndexed(signal: AbortSignal): Promise<void> {
     this.#indexes.clear();
     const opening: Opening<T> = { signal, filling: this.#newFilling() };
@@ -235,13 +236,13 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     if (!this.#indexes.isEmpty) this.#filled = this.#refill(this.#newFilling());
   }
 
-  /** Puts the objects of a filling into the indexes, some in each turn of the event loop. Never rejects. */
+  /** Puts the objects of the cache into the indexes, some in each turn of the event loop. Never rejects. */
   async #refill(filling: IndexFilling<T>): Promise<void> {
     this.#refilling = filling;
     while (filling.putSome(this.#clock)) {
       await nextTurn();
-      // This filling must stop when a newer filling has begun, when `byIndex` has completed this one, or when the run
-      // has ended.
+      // `#refilling` has changed when a newer call has begun to fill the indexes, when `byIndex` has put in the
+      // remaining objects, or when the informer has ended. This call must then put in no more objects.
       if (this.#refilling !== filling) return;
     }
     this.#refilling = undefined;

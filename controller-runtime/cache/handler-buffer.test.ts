@@ -37,7 +37,8 @@ describe('HandlerBuffer', () => {
   it('waits for a handler that returns a promise before its next event, and delays no other handler', async () => {
     const names: string[] = [];
     let release = (): void => {};
-    // TypeScript accepts async functions as handlers, although their type returns void.
+    // TypeScript accepts async functions as handlers, although their type returns void. So the buffer has to wait for
+    // their promises.
     const slow = bufferFor({
       onAdd: async (object) => {
         names.push(`begin ${object.metadata.name}`);
@@ -83,7 +84,7 @@ describe('HandlerBuffer', () => {
     expect(delivered).to.equal(1000);
   });
 
-  it('delivers the events of pushAll after those pushed earlier and before those pushed later, and makes each just in time', async () => {
+  it('delivers events in the order of push and pushAll, and takes each event from the iterable of pushAll only when it is due', async () => {
     const names: string[] = [];
     let made = 0;
     const buffer = bufferFor({ onAdd: ({ metadata: { name } }) => void names.push(name) });
@@ -96,7 +97,7 @@ describe('HandlerBuffer', () => {
     buffer.push(added('before'));
     buffer.pushAll(all());
     buffer.push(added('after'));
-    // This call has no effect, because no event of the first snapshot has been made yet.
+    // This second `pushAll` has no effect, because the events of the first `pushAll` have not been delivered yet.
     buffer.pushAll(all());
     expect(made).to.equal(0);
     await new Promise((resolve) => setImmediate(resolve));

@@ -24,7 +24,7 @@ export interface HandlerBufferParts {
 export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   readonly #handler: InformerHandler<T>;
   readonly #parts: HandlerBufferParts;
-  /** The events that are delivered before the snapshot, because they were pushed before it was added. */
+  /** The events that waited already when {@link pushAll} was called. They are delivered before those of `pushAll`. */
   #ahead: HandlerEvent<T>[] = [];
   #snapshot: Iterator<HandlerEvent<T>> | undefined;
   #waiting: HandlerEvent<T>[] = [];

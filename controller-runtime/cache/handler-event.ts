@@ -19,7 +19,7 @@ export type ObjectEvent<T extends ApiObject> =
   | { readonly kind: 'update'; readonly key: string; readonly previous: T; readonly object: T }
   | { readonly kind: 'delete'; readonly key: string; readonly object: T };
 
-/** Returns the event for an object that exists now. */
+/** Returns the event that reports an added object, or an initial one. */
 export function additionOf<T extends ApiObject>(
   state: KeyedObject<T>,
   { initial }: { readonly initial: boolean },

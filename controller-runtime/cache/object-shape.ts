@@ -2,7 +2,10 @@ import { freezeDeep } from '../api/index.ts';
 import type { ApiObject } from '../api/index.ts';
 import type { InformerOptions } from '../client/informer.ts';
 
-/** A function that returns the form of an object that an informer keeps. The result is frozen. */
+/**
+ * A function that makes, from a whole object of the server, the object that an informer's cache contains, for example
+ * with the metadata only. The result is frozen.
+ */
 export type ObjectShape<T extends ApiObject> = (object: T) => T;
 
 /**

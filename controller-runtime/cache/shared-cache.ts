@@ -36,8 +36,8 @@ export class SharedCache<T extends ApiObject> {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    // When this run ends, the cache is no longer open: a sink that joins later has to wait for the list of the next
-    // run.
+    // When this run of the backing ends, the cache is no longer up to date: an informer that follows it later has to
+    // wait until the next run has listed the objects.
     signal.addEventListener('abort', () => (this.#isOpen = false), { once: true });
     const sinks = this.#sinks;
     await this.backing.follow(signal, {
@@ -89,7 +89,7 @@ export interface SharedBackingParts<T extends ApiObject> {
   readonly make: () => InformerBacking<T>;
 }
 
-/** The backing of one informer. While the informer runs, it follows a shared cache. */
+/** Gives one informer its objects and their changes. While the informer runs, these come from a shared cache. */
 export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: SharedBackingParts<T>;
   #cache: SharedCache<T> | undefined;

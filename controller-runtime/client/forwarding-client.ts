@@ -103,7 +103,7 @@ export abstract class ForwardingClient implements Client {
   }
 
   /**
-   * Called for every `get` and `list`. `send` calls the same verb of the other client, with the options that are passed
+   * Called for every `get` and `list`. `send` forwards the call to the wrapped client, with the options that are passed
    * to `send`. A subclass may pass other options than `options`.
    */
   protected read<O extends NamespaceOptions | undefined, R>(
@@ -115,7 +115,7 @@ export abstract class ForwardingClient implements Client {
   }
 
   /**
-   * Called for every write. `send` calls the same verb of the other client, with the options that are passed to `send`.
+   * Called for every write. `send` forwards the call to the wrapped client, with the options that are passed to `send`.
    * A subclass may pass other options than `options`.
    */
   protected write<O extends AnyWriteOptions | undefined, R extends ApiObject | undefined>(

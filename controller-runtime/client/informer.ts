@@ -62,7 +62,7 @@ export interface HandlerRegistration {
 
 /**
  * A cache of the objects of one kind, or of some of them, that follows the server. The cache is empty until it has
- * synced, and again after the run has ended.
+ * synced, and again after {@link Informer.run} has ended.
  */
 export interface Informer<T extends ApiObject> {
   /** Returns an object from the cache; undefined when the cache does not have it. */

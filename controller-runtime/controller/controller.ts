@@ -89,7 +89,7 @@ export class Controller {
   readonly #opened = new AbortController();
   /**
    * True once the delivery of events has begun. A shard that is opened later has missed the events of the existing
-   * objects.
+   * objects, so `#fill` enqueues the keys of these objects.
    */
   #hasBegun = false;
   #isWorking = false;

@@ -36,8 +36,8 @@ export type FakeRequest = string;
 export class FakeClient implements Client {
   readonly requests: FakeRequest[] = [];
   /**
-   * The number of turns of the event loop before the response to a write. The event of the write takes two turns,
-   * unless a test holds the informer.
+   * The number of turns of the event loop before the response to a write. An informer receives the event of the write
+   * after two turns; after a call of its `hold`, it receives the event only after a call of its `release`.
    */
   answerTurns = 0;
   /** Called before each request is carried out. If it throws an error, the request rejects with that error. */

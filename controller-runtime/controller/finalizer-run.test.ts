@@ -18,7 +18,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(seen).to.deep.equal([[finalizer], [finalizer]]);
   });
 
-  it('the finalizer keeps the object until cleanup has succeeded, and cleanup is called in place of reconcile', async () => {
+  it('when an object is deleted, cleanup is called in place of reconcile until it succeeds; then the object is removed', async () => {
     const calls: string[] = [];
     const at = harnessFor({
       reconcile: () => void calls.push('reconcile'),
@@ -136,7 +136,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     ['is not added to', { cleanup() {} }, ['example.com/other']],
     ['is removed from', {}, [finalizer, 'example.com/other']],
   ] as const) {
-    it(`the finalizer ${what} an object whose deletion begins during this write, and reconcile is not called`, async () => {
+    it(`the finalizer ${what} an object whose deletion begins during the PATCH of its finalizers; reconcile is not called`, async () => {
       const calls: string[] = [];
       const at = harnessFor({
         reconcile: ({ object }) => void calls.push(`${object.metadata.deletionTimestamp}`),

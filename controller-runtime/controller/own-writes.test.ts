@@ -61,7 +61,7 @@ describe('the writes of a controller', () => {
     });
   }
 
-  it('a run follows a write that changes nothing because another client has just written the same fields and one more', async () => {
+  it('a run follows when another client first writes the status that a run will write, and one more field', async () => {
     const seen: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -74,6 +74,7 @@ describe('the writes of a controller', () => {
     at.client.intercept = async (line) => {
       if (line !== 'patch persons/ada/status') return;
       at.client.intercept = () => {};
+      // After this change, the patch of the run changes nothing.
       await at.change(Person, 'ada', { status: { greeting: 'hi', observedGeneration: 1, seen: 1 } });
     };
     await at.start();
@@ -219,7 +220,7 @@ describe('ensure', () => {
     harness = undefined;
   });
 
-  it('creates the dependent with its owner as controller', async () => {
+  it('creates the dependent, with an owner reference to the reconciled object that has `controller: true`', async () => {
     const at = harnessFor();
     const { metadata } = await at.person('ada');
     await at.start();

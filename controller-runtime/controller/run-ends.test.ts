@@ -51,7 +51,8 @@ describe('Controller, at the end of a run:', () => {
       if (!line.startsWith('update')) return;
       at.client.intercept = () => {};
       at.client.informer(Person).hold();
-      // A change of ownerReferences alone would not cause a run.
+      // This change makes the update conflict. It changes only ownerReferences, which alone cause no run: so the second
+      // run can only be the one after the conflict.
       const reference = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y' };
       await at.change(Person, 'ada', { metadata: { ownerReferences: [reference] } });
     };
@@ -141,7 +142,7 @@ describe('Controller, at the end of a run:', () => {
     ]);
   });
 
-  it('a run with a write without an await ends when the timeout aborts the write; then its key runs again', async () => {
+  it('when reconcile did not await a write, the run ends as soon as its timeout aborts the write; then its key runs again', async () => {
     let runs = 0;
     const at = harnessFor({
       timeoutMs: '1s',

@@ -26,7 +26,7 @@ describe('a status that a controller writes', () => {
     ]);
   });
 
-  it('keeps the controller busy until the response to the write shows whether the write or another writer caused the event', async () => {
+  it('keeps the controller busy until the response shows whether the write caused the event that arrived before it', async () => {
     let runs = 0;
     let answer = (): void => {};
     const at = harnessFor({

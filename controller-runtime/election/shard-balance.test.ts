@@ -23,7 +23,7 @@ describe('the plan of a process that shares shards', () => {
     expect(planShards('a', seen('abbc'))).to.deep.equal({ take: [], ask: [] });
   });
 
-  it('requests no shard when there are fewer shards than processes', () => {
+  it('requests no shard when this process has none and each other process has only one', () => {
     expect(planShards('a', seen('bcd'))).to.deep.equal({ take: [], ask: [] });
   });
 

@@ -50,7 +50,10 @@ export class ShardElection {
     return seat && `${this.#settings.namespace}/${this.#settings.name}.${seat.index}`;
   }
 
-  /** Takes part in the sharing until the signal aborts, then ends the work and releases the leases. Never rejects. */
+  /**
+   * Divides the shards with the other processes until the signal aborts. Then ends the work on the shards of this
+   * process, and releases their leases. Never rejects.
+   */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#step(signal);

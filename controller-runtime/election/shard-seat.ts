@@ -129,7 +129,10 @@ export class ShardSeat {
     }
   }
 
-  /** Takes the lease if it is free, and then renews it regularly. {@link open} starts the work. */
+  /**
+   * Takes the lease of the shard if it is free, and then renews it regularly. Does not reconcile the shard yet:
+   * {@link open} starts that.
+   */
   async take(): Promise<void> {
     const term = await this.#elector.take();
     if (term === undefined) return;

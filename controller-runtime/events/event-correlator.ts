@@ -21,7 +21,10 @@ export interface Occurrence {
   readonly reconcileID?: string;
 }
 
-/** The event for an occurrence. An event with count 1 is new. */
+/**
+ * The event to write for one {@link Occurrence}. If `count` is 1, the event is new. Otherwise it repeats an earlier
+ * event, which gets the new count.
+ */
 export interface CorrelatedEvent extends Occurrence {
   readonly name: string;
   readonly count: number;
@@ -40,7 +43,10 @@ interface Bucket {
   atMs: number;
 }
 
-/** The limits of the correlator, as in client-go. */
+/**
+ * The limits of {@link EventCorrelator}, as in client-go: `maxSimilar` messages and `similarMs` for the combination of
+ * similar events; `burst` and `refillMs` for the events of an object; `maxRemembered` entries in each map.
+ */
 const maxSimilar = 10;
 const similarMs = 600_000;
 const burst = 25;

@@ -98,7 +98,8 @@ describe('a manager with leader election', () => {
     await at.person('ada');
     at.startOnly();
     await at.idle();
-    // The informer of the controller ends slowly, so that the manager is elected before the controller has ended.
+    // The informer of the controller ends slowly, so that the manager wins the election while the removal of the
+    // controller is still in progress.
     const informer = at.client.informer(Badge);
     const run = informer.run.bind(informer);
     let release = (): void => {};
@@ -117,7 +118,7 @@ describe('a manager with leader election', () => {
     expect(at.manager.controllers().map(({ name }) => name)).to.deep.equal(['greeter']);
   });
 
-  it('does not change the lease of another process when it is stopped', async () => {
+  it('that is stopped does not change the lease of another process', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     at.startOnly();

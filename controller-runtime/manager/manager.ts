@@ -94,12 +94,12 @@ export class Manager {
   }
 
   /**
-   * Starts first the parts that need nothing, then the caches, then the parts that need the caches and the sharded
-   * controllers, and, once elected, the other controllers and the parts that need leadership. Without an election, the
-   * controllers start at the same time as the caches. Runs until the signal aborts, and then stops everything in
-   * reverse order: the lease is released last. Settles when everything has stopped. Rejects when it was called before.
-   * Also rejects when the lease is lost (see `isFormerLeader`): the process can continue, and a new manager can take
-   * part in the next election.
+   * First starts the parts that need nothing, then the caches. Then starts the sharded controllers, and the parts that
+   * need the caches. Once elected, starts the other controllers, and the parts that need leadership. Without an
+   * election, the controllers start at the same time as the caches. Runs until the signal aborts, and then stops
+   * everything in reverse order: the lease is released last. Settles when everything has stopped. Rejects when it was
+   * called before. Also rejects when the lease is lost (see `isFormerLeader`): the process can continue, and a new
+   * manager can take part in the next election.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('run() can be called only once for a manager');
@@ -345,8 +345,8 @@ export class Manager {
       ...(isSharded ? { shards: definition.shards } : {}),
       client,
       cacheSyncTimeoutMs: this.#cacheSyncTimeoutMs,
-      // This getter is read when the controller stops. After the lease is lost, no run should be finished, because
-      // another process does the work.
+      // The controller reads this when it stops. If the manager has lost its lease, the controller does not wait for
+      // its runs, because another process does the work. With shards it waits: each shard has its own lease.
       get graceMs() {
         return candidacy?.hasLost === true && !isSharded ? 0 : graceMs;
       },

@@ -11,18 +11,18 @@ export interface RunnableContext {
 
 /** A part of the program that runs as long as its manager, such as a server, a poller or a cleaner. */
 export interface Runnable {
-  /** The name of the part in logs. It should be unique within a manager. */
+  /** The name of the runnable in logs. It should be unique within a manager. */
   readonly name: string;
   /**
    * The condition for the start: `nothing` (the default, for example for HTTP endpoints); `caches`: the caches of all
-   * controllers are synced, or `cacheSyncTimeoutMs` has passed; `leadership`: this manager leads, as for controllers. A
-   * part with `caches` is stopped before the caches stop, and a part with `leadership` before the lease is released.
-   * Without an election, every manager leads.
+   * controllers are synced, or `cacheSyncTimeoutMs` has passed; `leadership`: this manager leads, as for controllers.
+   * The manager stops a runnable with `caches` before its caches, and a runnable with `leadership` before it releases
+   * the lease. Without an election, every manager leads.
    */
   readonly needs?: 'nothing' | 'caches' | 'leadership';
   /**
    * Runs until the signal aborts, and settles when everything in it has stopped. A rejection is logged, and ends only
-   * this part.
+   * this runnable.
    */
   run(signal: AbortSignal, context: RunnableContext): Promise<void>;
 }

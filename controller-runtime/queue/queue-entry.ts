@@ -1,6 +1,6 @@
 import { noReasons, type Reason } from './reason.ts';
 
-/** One run of one key, as `get` returns it. */
+/** One run of one key. `get` of the work queue returns it to the worker that does the run. */
 export interface WorkItem {
   readonly key: string;
   readonly priority: number;
@@ -50,7 +50,7 @@ export class QueueEntry {
   attempts = 0;
   /** The number of retries that count towards the retry limit. */
   failures = 0;
-  /** The monotonic end time of the first run in the current series of {@link attempts}. */
+  /** The monotonic time at which the first of the consecutive runs ended that {@link attempts} counts. */
   failingMs = 0;
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */

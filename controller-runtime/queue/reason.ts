@@ -10,7 +10,7 @@ export interface Reason {
   readonly type: ReasonType;
   /** Details for people, such as `ADDED` or `Badge ada`. */
   readonly detail?: string;
-  /** The W3C traceparent of the write that was the cause; absent when the write was not traced. */
+  /** The W3C traceparent of the write because of which the key was enqueued; absent when the write was not traced. */
   readonly traceparent?: string;
   /** The revision of the changed object; absent for objects that exist at the start, and when no object has changed. */
   readonly resourceVersion?: string;

@@ -298,7 +298,7 @@ describe('WorkQueue compared with a plain model', () => {
     [300, ''],
     [3000, ' [slow]'],
   ] as const) {
-    it(`has the state of the model after every step of ${numRuns} schedules${tier}`, async () => {
+    it(`has the same state as the model after every operation, in ${numRuns} random sequences of operations${tier}`, async () => {
       // Less than three percent of the steps are shutdowns, so that most schedules are long.
       const often = Array.from({ length: 8 }, () => steps).flat();
       const schedules = fc.commands([...often, ...shutdowns], { maxCommands: 60, size: '+1' });

@@ -67,19 +67,25 @@ export class Metrics {
     return this.#family(this.#define(options, 'counter'), () => new Counter());
   }
 
-  /** Returns the gauge with this name; creates it and throws as {@link Metrics.counter} does. */
+  /**
+   * Returns the gauge with this name. The first call creates it. Throws when the metric with this name has another type
+   * or other labels.
+   */
   gauge(options: MetricOptions): Family<Gauge> {
     return this.#family(this.#define(options, 'gauge'), () => new Gauge());
   }
 
-  /** Returns the histogram with this name; creates it and throws as {@link Metrics.counter} does. */
+  /**
+   * Returns the histogram with this name. The first call creates it. Throws when the metric with this name has another
+   * type or other labels.
+   */
   histogram(options: HistogramOptions): Family<Histogram> {
     return this.#family(this.#define(options, 'histogram'), () => new Histogram(options.buckets));
   }
 
   /**
-   * Adds series whose values `read` returns each time that the text is made. The series are left out of the text if
-   * `read` throws. Returns a function that removes the series.
+   * Adds series to the text for Prometheus. `read` is called each time that this text is made, and returns the values
+   * of the series. If `read` throws, the text lacks the series. Returns a function that removes the series.
    */
   sample(options: SampledOptions, read: () => Iterable<Sample>): () => void {
     const definition = this.#define(options, options.type);

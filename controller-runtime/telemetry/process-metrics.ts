@@ -45,7 +45,8 @@ export function startProcessMetrics(metrics: Metrics): () => void {
 }
 
 /**
- * Returns the delay in seconds. The monitor measures the delay including the interval, so the interval is subtracted.
+ * Converts a delay of the event loop from nanoseconds to seconds. `monitorEventLoopDelay` includes its own interval in
+ * each delay, so this function subtracts the interval.
  */
 function lateSeconds(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e6 - resolutionMs) / 1000;

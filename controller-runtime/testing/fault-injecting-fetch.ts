@@ -6,7 +6,7 @@ export interface RecordedRequest {
   readonly body: string | undefined;
 }
 
-/** The fault of one request. */
+/** A fault that a test injects into one request. */
 export type Fault =
   /** The request never reaches the server, like when the connection is refused. */
   | { readonly kind: 'refuse' }

@@ -148,7 +148,7 @@ export class RunWrites implements Interceptor {
     await this.#turn();
     const run = this.#runs.get(reconcileID) ?? { reconcileID, reasons: [] };
     const before = await this.#read(request);
-    await this.#ask(() => `before ${describeRequest(request)}, and not by a run of these controllers`);
+    await this.#ask(() => `before ${describeRequest(request)}; no run of these controllers broke the invariant`);
     let step: WriteStep = { request, run, ...(before && { before }), changes: [] };
     try {
       const answer = await send();

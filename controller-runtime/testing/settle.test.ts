@@ -54,7 +54,7 @@ describe('settle', () => {
     );
   });
 
-  it('names a participant as not caught up when the time-out ends before a call of hasCaughtUp', async () => {
+  it('names a participant that has not caught up, even if the time-out ends before the first call of hasCaughtUp', async () => {
     const lagging = { name: 'informer persons', isIdle: () => true, hasCaughtUp: async () => false };
     expect(await rejectionOf(settle([lagging], { timeoutMs: 0 }))).to.equal(
       'not settled within 0 ms; still busy: informer persons',

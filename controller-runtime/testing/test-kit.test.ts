@@ -41,8 +41,9 @@ describe('createTestKit', () => {
   it('settles once all objects of the server are reconciled', async () => {
     const watch = source.nextWatch();
     source.answerList('9', [person('a', '3')]);
-    // The second list is that of hasCaughtUp. At that time, the server has a second object, whose event then arrives
-    // over the watch.
+    // settle() lists the kind once more, to learn whether the informer has received all objects. This second list
+    // already contains the object b. The event of b reaches the informer only during this list, so settle() must wait
+    // for it.
     source.lastList = { revision: '12', items: [person('a', '3'), person('b', '12')] };
     source.onList = (calls) => {
       if (calls === 2) watch.emit({ type: 'ADDED', object: person('b', '12') });

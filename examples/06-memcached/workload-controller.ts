@@ -1,7 +1,7 @@
 import { controller } from 'homeostat';
 import { Workload } from './models.ts';
 
-/** Simulates the programs that run the copies: all copies run immediately. */
+/** Simulates the system that runs the replicas of a Workload: reports immediately that all replicas run. */
 export const workloadController = controller(Workload, {
   async reconcile({ object, condition, status }) {
     const { name } = object.metadata;

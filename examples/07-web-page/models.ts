@@ -33,7 +33,10 @@ export const ConfigMap = defineModel({
   schema: { type: 'object', properties: { data: { type: 'object', additionalProperties: { type: 'string' } } } },
 });
 
-/** A web server that serves the files of a ConfigMap. A new checksum restarts the web server. */
+/**
+ * The declaration of a web server that serves the files of a ConfigMap. `checksum` is the digest of these files, so a
+ * changed file changes the Deployment, too; a real web server would then restart.
+ */
 export const Deployment = defineModel({
   gvk: 'web.example.com/v1alpha1/Deployment',
   plural: 'deployments',

@@ -28,7 +28,7 @@ describe('addPart', () => {
 
   const read = async (path: string): Promise<string> => readFile(join(folder, path), 'utf8');
 
-  it('writes the file and the test of each part, and adds the part to index.ts', async () => {
+  it('writes the file and the test of a kind, controller or endpoint, and adds it to index.ts', async () => {
     expect(await add({ type: 'kind', name: 'GiftCard', plural: 'cards' })).to.equal(
       'kinds/gift-card.ts kinds/gift-card.test.ts index.ts',
     );
@@ -47,7 +47,7 @@ describe('addPart', () => {
     expect(await read('controllers/audit.ts')).to.include("from '../kinds/order.ts'");
   });
 
-  it('refuses a part when one of its files exists, and changes no file', async () => {
+  it('refuses a new kind, controller or endpoint when one of its files exists, and changes no file', async () => {
     await writeFile(join(folder, 'kinds', 'invoice.test.ts'), 'mine');
     const before = await read('index.ts');
     expect(await add({ type: 'kind', name: 'Invoice' })).to.include('kinds/invoice.test.ts exists already');
@@ -81,10 +81,10 @@ describe('addPart', () => {
     );
   });
 
-  it('refuses a part when index.ts does not exist or has no comment that marks the place of the part, and says what is missing', async () => {
+  it('refuses a new endpoint when index.ts, or the comment in index.ts above which it is inserted, is missing', async () => {
     await writeFile(join(folder, 'index.ts'), 'export default {};\n');
     expect(await add({ type: 'endpoint', name: 'total' })).to.include(
-      'index.ts has no line "// homeostat new endpoint": add this line to the list of endpoints, where the next part is to be inserted',
+      'index.ts has no line "// homeostat new endpoint": add this line to the list of endpoints; new entries are inserted above it',
     );
     await rm(join(folder, 'index.ts'));
     expect(await add({ type: 'endpoint', name: 'total' })).to.include('this folder has no index.ts');
@@ -101,7 +101,7 @@ describe('addToIndex', () => {
     ['an import for its effect', "import './effect.ts';\n"],
     ['no import', ''],
   ] as const) {
-    it(`adds the import of a part below the existing imports of index.ts, when index.ts has ${what}`, () => {
+    it(`adds the import of a new kind below the existing imports of index.ts, when index.ts has ${what}`, () => {
       expect(addToIndex(`${head}${list}`, entry)).to.equal(
         `${head}${added}\nconst kinds = [\n    Person,\n    // homeostat new kind\n];`,
       );

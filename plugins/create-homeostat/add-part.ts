@@ -11,14 +11,14 @@ import type { PartType } from './names/part-type.ts';
 import { writeNewFiles } from './names/write-new-files.ts';
 import type { Files } from './names/write-new-files.ts';
 
-/** The part to add, and its plugin. */
+/** The kind, controller or endpoint to add, and its plugin. */
 export interface AddPartOptions {
-  /** The plugin's folder; its index.ts lists the parts. */
+  /** The folder of the plugin. Its index.ts lists the plugin's kinds, controllers and endpoints. */
   readonly folder: string;
   /** The group of the plugin. */
   readonly group: string;
   readonly type: PartType;
-  /** The part's name: in PascalCase for a kind, otherwise in lower case. */
+  /** The name: in PascalCase for a kind, in lower case for a controller or an endpoint. */
   readonly name: string;
   /** The plural of a kind. Default: the English plural of its name. */
   readonly plural?: string;

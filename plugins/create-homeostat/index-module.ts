@@ -15,8 +15,9 @@ const lists: Readonly<Record<PartType, string>> = { kind: 'models', controller: 
 const endOfImport = /^(?:import\b.*|\}\s*from\s*)(['"])[^'"]+\1;?\s*$/;
 
 /**
- * Returns the source of a plugin's index.ts with one more part: adds its variable to the list of its type, above the
- * comment of {@link markerOf}, and its import after the other imports. Throws ScaffoldError if that comment is missing.
+ * Returns the source of a plugin's index.ts with one more kind, controller or endpoint, as `type` says. Inserts
+ * `variable` into the list `models`, `controllers` or `endpoints`, above the comment of {@link markerOf}, and an import
+ * of `variable` after the other imports. Throws ScaffoldError if that comment is missing.
  */
 export function addToIndex(source: string, { type, variable, module }: IndexEntry): string {
   const lines = source.split('\n');
@@ -24,7 +25,7 @@ export function addToIndex(source: string, { type, variable, module }: IndexEntr
   const at = lines.findIndex((line) => line.trim() === marker);
   if (at < 0) {
     throw new ScaffoldError(
-      `index.ts has no line "${marker}": add this line to the list of ${lists[type]}, where the next part is to be inserted`,
+      `index.ts has no line "${marker}": add this line to the list of ${lists[type]}; new entries are inserted above it`,
     );
   }
   const indent = /^\s*/.exec(lines[at] ?? '')?.[0] ?? '';

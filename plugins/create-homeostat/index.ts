@@ -1,4 +1,4 @@
-// The common code of `homeostat new` and `npm create homeostat`, so that both make the same parts by the same rules.
+// The common code of `homeostat new` and `npm create homeostat`: both add kinds, controllers and endpoints to a plugin.
 export { addPart } from './add-part.ts';
 export type { AddedPart, AddPartOptions } from './add-part.ts';
 export type { PartType } from './names/part-type.ts';

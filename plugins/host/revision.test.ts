@@ -12,7 +12,7 @@ describe('the revision of a plugin', () => {
     ['2.15', 'apiVersion'],
     ['2.9', 'groupVersion'],
   ] as const) {
-    it(`${revision}: declared objects name their version in ${versionKey}; models and their indexes work as in the other revision`, async () => {
+    it(`in revision ${revision}, declared objects name their version in ${versionKey}; indexes of flat and wrapped models work`, async () => {
       const main = `import { flatModel, wrappedModel } from '${models}';
 export default { models: [flatModel(), wrappedModel()] };`;
       const folder = await makePlugin('things', main, {

@@ -4,7 +4,7 @@
  */
 interface Directive {
   readonly word: 'file' | 'edit' | 'sh' | 'output' | 'not run';
-  /** The text after the colon. */
+  /** The rest of the comment's first line after the word and its colon, such as the path of a `file` comment. */
   readonly argument: string;
   /** The lines of the comment after its first line; undefined when the comment has only one line. */
   readonly hidden: string | undefined;

@@ -16,7 +16,7 @@ describe('The texts of a source file', () => {
     });
   });
 
-  it('have the class and the code of the error when the text is the message of an error', () => {
+  it('have the class of the error, and its error code, when the text is the message of an error', () => {
     const source = "throw new StoreError('locked', `${name} is in use`); throw new ConfigError('no port');";
     expect(errorsOf(source)).to.deep.equal([
       ['StoreError locked', '… is in use'],

@@ -40,7 +40,10 @@ export function textsIn(root: string, folders: readonly string[]): readonly Sour
   );
 }
 
-/** Returns all texts in one source file. */
+/**
+ * Returns the texts of all string literals and templates in one source file, and the messages of the errors that this
+ * file creates.
+ */
 export function textsOf(source: string, path: string): readonly SourceText[] {
   const found: SourceText[] = [];
   const visit = (node: Node, { within, blocks }: Place): void => {

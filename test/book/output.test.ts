@@ -16,7 +16,7 @@ describe('isShown', () => {
     expect(isShown('a\n…\nd', 'a\nb\nc', '')).to.equal(false);
   });
 
-  it('accepts other uids, times, revisions and ages', () => {
+  it('accepts output whose uids, times, revisions and ages differ from those in the book', () => {
     const shown = '{"uid":"0f1c7d6e-8f0a-4a55-9d0b-3f0d4d1f6c11","resourceVersion":"1","at":"2030-01-01T00:00:00Z"}';
     const printed =
       '{"uid":"1f1c7d6e-8f0a-4a55-9d0b-3f0d4d1f6c12","resourceVersion":"27","at":"2031-01-01T00:00:00.5Z"}';
@@ -24,7 +24,7 @@ describe('isShown', () => {
     expect(isShown('ada    12s', 'ada    3s', '')).to.equal(true);
   });
 
-  it('compares JSON as values', () => {
+  it('accepts JSON with the same values, with other spaces and another order of keys', () => {
     expect(isShown('{ "a": 1, "b": [1, 2] }', '{"b":[1,2],"a":1}', 'json')).to.equal(true);
     expect(isShown('{ "a": 1 }', '{"a":1,"b":2}', 'json')).to.equal(false);
     expect(isShown('{ "a": 1, "b": 2 }', '{"a":1}', 'json')).to.equal(false);

@@ -20,7 +20,7 @@ describe('runPage', () => {
       (error: unknown) => (error as Error).message,
     );
 
-  it('runs all fences of a page in one shell', async () => {
+  it('runs all code blocks of a page in one shell', async () => {
     const page =
       '```sh\na=1\n```\n\n```console\n$ echo $a\n1\n```\n\n<!-- sh\necho 2\n-->\n<!-- output -->\n\n```\n2\n```\n';
     expect(await faultOf(page)).to.equal(undefined);
@@ -41,7 +41,7 @@ describe('runPage', () => {
     expect(await faultOf('```sh\nhomeostat serve --port x\n```\n')).to.include('the server did not start');
   });
 
-  it('does not run a page with a fence that no step runs or checks', async () => {
+  it('refuses a page with a code block that it can neither run nor check, and runs no other block of the page', async () => {
     expect(await faultOf('```sh\nfalse\n```\n\n```json\n{}\n```\n')).to.match(/^line 6: no test covers this fence/);
   });
 });

@@ -12,7 +12,10 @@ export interface ShellPlace {
   readonly port: number;
 }
 
-/** The time limit of a step. A server starts and stops within two seconds; a busy machine takes longer. */
+/**
+ * The time limit of a script that {@link Shell.run} runs. A script starts and stops a server within two seconds; the
+ * limit is longer, because a busy machine takes longer.
+ */
 const stepTimeoutMs = 30_000;
 
 /** The message that the shell prints when kubectl is missing. */
@@ -148,6 +151,6 @@ function killGroup(id: number | undefined): void {
   try {
     if (id !== undefined) process.kill(-id, 'SIGKILL');
   } catch {
-    // The group has no process any more.
+    // All processes of the group have ended already, so there is none to kill.
   }
 }

@@ -10,7 +10,7 @@ describe('planPage', () => {
     expect(problems.map((problem) => problem.split(':')[0])).to.deep.equal(['line 3', 'line 7', 'line 11', 'line 15']);
   });
 
-  it('skips a fence only when its comment has a reason', () => {
+  it('skips a code block under the comment `not run: <reason>`, and reports the comment as a problem without a reason', () => {
     expect(planPage(`<!-- not run: it is a drawing -->\n\n${fence('', 'x')}`).problems).to.deep.equal([]);
     const { problems } = planPage(`<!-- not run -->\n\n${fence('sh', 'x')}`);
     expect(problems).to.deep.equal(['line 4: "not run" needs a reason']);
@@ -24,7 +24,7 @@ describe('planPage', () => {
     expect(problemsOf('Text\n\n<!-- output -->\n')).to.deep.equal(['line 3: there is no fence right below "output"']);
   });
 
-  it('gives TypeScript the line numbers of the page, and runs a module only after its last part', () => {
+  it('keeps the line numbers of a page in TypeScript files, and runs a module after the last piece of its code', () => {
     const page = `<!-- file: a.ts\nconst a = 1;\n-->\n<!-- file: a.ts -->\n\n${fence('ts', 'a + 1;')}\n${fence('sh', 'ls')}\n<!-- file: a.ts\na + 2;\n-->\n`;
     const { files, steps } = planPage(page);
     const lines = page.split('\n');

@@ -83,7 +83,7 @@ class Planner implements PagePlan {
     this.files.set(path, before + padding + text);
     if (!isCode || path.includes('/')) return;
     const script = `node ${path.replace(/\.ts$/, '.js')}\n`;
-    // A module with several parts runs only at its last part.
+    // When several code blocks of the page add to the same module, it runs only once, after the last of them.
     const earlier = this.steps.findIndex((step) => step.kind === 'shell' && step.script === script);
     if (earlier !== -1) this.steps.splice(earlier, 1);
     this.steps.push({ kind: 'shell', line, script, mayFail: false });

@@ -42,7 +42,7 @@ class Candidate {
     return this.#mayTake(found) && this.#write(() => this.#replace(found));
   }
 
-  /** Runs one round without reading the Lease first, with the Lease that the candidate saw last. */
+  /** Tries once to renew the Lease that the candidate read last, without reading it again. */
   async renewBlindly(): Promise<boolean> {
     return this.#write(() => this.#replace(this.#observed!));
   }

@@ -148,7 +148,7 @@ describe('a user without rights who is logged in to the console', () => {
     expect(JSON.parse(crossed)).to.have.property('items').that.deep.equals([]);
   });
 
-  it('gets the explanation of an object that the user may read, without errors that the user may not read', async () => {
+  it('may GET the explanation of a readable object, which omits the errors of runs that the user may not read', async () => {
     await grant('notes', 'blue', { apiGroups: ['notes.example.com'], resources: ['notes'], verbs: ['get'] });
     const path = `${notesPath}/blue/notes/note/explanation`;
     await eventually(async () => (await asEve(path)).status === 200);

@@ -46,7 +46,7 @@ describe('namespaces and namespaced kinds in the console', function () {
     await page.getByRole('link', { name: 'default', exact: true }).waitFor();
   });
 
-  it("have a form whose fields for labels are named by the label's key, and are not marked as required", async () => {
+  it("have a form with an optional input for the value of each metadata.labels entry, with the entry's key as its caption", async () => {
     await visit(page, '#/objects/namespaces/-/default?tab=edit');
     await page.getByLabel('kubernetes.io/metadata.name', { exact: true }).waitFor();
   });

@@ -108,7 +108,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     await page.getByLabel('Field', { exact: true }).fill('spec.title=one of a thousand');
     await page.keyboard.press('Enter');
     await page.getByText('500 objects', { exact: true }).waitFor();
-    // Earlier tests have deleted one of the thousand objects, and changed the titles of two others.
+    // Of the 1,000 objects with this title, 997 are left: earlier tests deleted one, and changed the titles of two.
     await load(997);
     await page.getByText('997 objects', { exact: true }).waitFor();
     await visit(page, `#/kinds/${ticketsPath}`);

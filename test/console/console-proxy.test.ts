@@ -15,7 +15,10 @@ import { Ticket, ticketsPath } from './tickets.fixture.ts';
 const token = 'the-token-of-the-administrator';
 const prefix = '/control/plane';
 
-/** Starts a proxy that terminates TLS, and forwards requests below the prefix after it has removed the prefix. */
+/**
+ * Starts a proxy that terminates TLS, removes `/control/plane` from the start of each path, and forwards the request to
+ * the server. A path without `/control/plane` gets 404.
+ */
 async function startProxy(pem: string, target: string): Promise<Server> {
   const { hostname, port } = new URL(target);
   const proxy = createServer({ key: pem, cert: pem }, (incoming, outgoing) => {

@@ -104,7 +104,7 @@ describe('a session of the console [slow]', function () {
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByText('User or password is wrong.').waitFor();
-    // By keyboard alone.
+    // This login uses only the keyboard.
     await page.getByLabel('User').focus();
     await page.keyboard.press('Control+A');
     await page.keyboard.type('ada');
@@ -137,7 +137,7 @@ describe('a session of the console [slow]', function () {
     await expectAccessible(page);
   });
 
-  it("uses the user's permissions in the namespace of a page, and says how to select the namespace", async () => {
+  it('allows what the user may do in the selected namespace; asks for one if the user may not list all namespaces', async () => {
     for (const namespace of ['ours', 'theirs'])
       await ask('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch', 'delete'] }];

@@ -114,7 +114,7 @@ export async function visit(page: Page, fragment: string): Promise<void> {
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (process.env['CONSOLE_PICTURES'] !== '1') return;
   await page.setViewportSize({ width: 1120, height: 680 });
-  // The page loads data after its first rendering.
+  // The page loads data after its first rendering, so wait for its requests, for at most 2 s.
   await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => undefined);
   await page.screenshot({ path: fileURLToPath(new URL(`../../../docs/images/console/${name}.png`, import.meta.url)) });
 }

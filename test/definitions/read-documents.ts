@@ -20,8 +20,8 @@ const octalTag = defineScalarTag(intCoreTag.tagName, {
 });
 
 /**
- * Merge keys (`<<`) are also a feature of YAML 1.1. The maximum depth is high, because a schema of 60 levels has over
- * 100 levels in YAML.
+ * The options of the YAML parser. They allow merge keys (`<<`), because kubectl reads YAML 1.1, which has them. The
+ * maximum depth is high, because a schema of 60 levels has over 100 levels in YAML.
  */
 const options = { schema: CORE_SCHEMA.withTags(mergeTag, octalTag), maxDepth: 1000 };
 

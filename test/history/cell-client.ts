@@ -29,8 +29,8 @@ export class CellClient {
   }
 
   /**
-   * Lists all cells or one, in chunks of `limit` or completely. Returns undefined if a request fails, for example
-   * because the continue token has expired before the next chunk.
+   * Lists all objects of the kind Cell, or only the one named `key`, in chunks of `limit` or completely. Returns
+   * undefined if a request fails, for example because the continue token has expired before the next chunk.
    */
   async list(port: number, options: { key?: string; limit?: number } = {}): Promise<ListAnswer | undefined> {
     const { key, limit } = options;
@@ -114,7 +114,8 @@ function meaningOf({ status, body, text }: Answer, key: string): Outcome | undef
   if (status === 200 && body.kind === 'Status') return { kind: 'deleted', uid: body.details.uid };
   if (status === 200 || status === 201) return { kind: 'state', state: stateOf(body) };
   if (status === 409) return { kind: body.reason === 'AlreadyExists' ? 'exists' : 'conflict' };
-  // A server that has just started may not serve the kind yet, and returns 404 for the path.
+  // A 404 that names the object means that the object does not exist. Any other 404 is from a server that has just
+  // started and does not serve the kind yet, so the request had no effect.
   if (status === 404) return body.details?.name === key ? { kind: 'notFound' } : undefined;
   throw new Error(`unexpected answer ${status}: ${text}`);
 }

@@ -7,7 +7,7 @@ import type { EtcdCluster } from '../support/databases/etcd-cluster.ts';
 import { OwnedDatabase } from '../support/databases/owned-database.ts';
 import { TestDatabase } from '../support/databases/postgres-server.ts';
 
-/** A new database for one run. */
+/** A new database for the servers of a history test. The test calls `drop` when it no longer needs the database. */
 export interface HistoryDatabase {
   readonly url: string;
   /** The etcd cluster of the database; undefined for other engines. */

@@ -12,7 +12,7 @@ export function shown(object: ObjectState): Outcome {
   return { kind: 'state', state: object };
 }
 
-/** Returns an operation on `a` between two moments. */
+/** Returns an operation on the object named `a`: the client sent the request at `call`, and got the answer at `end`. */
 export function operation(
   [call, end]: readonly [call: number, end: number],
   request: Request,

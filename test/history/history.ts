@@ -91,7 +91,7 @@ export interface Watch {
   /** The moment at which the watcher had received the list. */
   readonly since: Moment;
   readonly streams: readonly Stream[];
-  /** `open` for a watch until the end of the run, `expired` for a watch that got 410. */
+  /** `open`: the watch was still open when the recorded run ended. `expired`: the watch got 410. */
   readonly end: 'open' | 'expired';
 }
 

@@ -14,7 +14,7 @@ function isLinearizable(...operations: readonly Operation[]): boolean {
 }
 
 describe('linearizability of one object', () => {
-  it('accepts operations one after the other, and reads of the last written value', () => {
+  it('accepts a history in which no operations overlap, and each read returns the last written value', () => {
     expect(
       isLinearizable(read(1, 2, undefined), created(3, 4), read(5, 6, v1), updated(7, 8, v2), read(9, 10, v2)),
     ).to.equal(true);
@@ -55,7 +55,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(...before, operation([5, 6], expecting(2), { kind: 'conflict' }))).to.equal(false);
   });
 
-  it('rejects AlreadyExists for an absent object, and NotFound for an existing object', () => {
+  it('rejects a history in which the server responds AlreadyExists when the object is absent, or NotFound when it exists', () => {
     const refused = operation([3, 4], { verb: 'create', value: 'x' }, { kind: 'exists' });
     const missed = operation([3, 4], { verb: 'delete', expect: {} }, { kind: 'notFound' });
     expect(isLinearizable(created(1, 2), refused)).to.equal(true);
@@ -87,7 +87,7 @@ describe('linearizability of one object', () => {
     ).to.equal(false);
   });
 
-  it('lets a deletion and a creation with unknown outcomes explain later reads', () => {
+  it('accepts results that are possible only if a deletion or a creation with an unknown outcome took effect', () => {
     const deletion = lost(3, { verb: 'delete', expect: {} });
     expect(isLinearizable(created(1, 2), deletion, read(5, 6, v1), read(7, 8, undefined))).to.equal(true);
     expect(isLinearizable(created(1, 2), deletion, read(5, 6, undefined), read(7, 8, v1))).to.equal(false);
@@ -96,7 +96,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), deletion, creation, updated(8, 9, onTop))).to.equal(true);
   });
 
-  it('decides a history with forty writes with unknown outcomes', () => {
+  it('decides whether a history is linearizable when forty of its writes have unknown outcomes', () => {
     const unknown = Array.from({ length: 40 }, (_, at): Operation => {
       const verb = (['create', 'update', 'delete'] as const)[at % 3]!;
       return lost(2 + at, verb === 'create' ? { verb, value: `x${at}` } : { verb, value: `x${at}`, expect: {} });

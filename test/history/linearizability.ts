@@ -10,8 +10,8 @@ export interface SequentialModel<State, Operation> {
   readonly initial: State;
   /**
    * The state after an operation, if the operation can have its recorded response in this state; otherwise undefined. A
-   * read returns the same state object. The search then adds the read at once, because this excludes no other order. A
-   * write returns a new state object.
+   * read returns the same state object: the search of {@link findUnexplained} then puts the read next in its order,
+   * without trying another operation first, since this excludes no other order. A write returns a new state object.
    */
   step(state: State, operation: Operation): State | undefined;
   /** Returns the same text for equal states. */
@@ -23,7 +23,10 @@ export interface SequentialModel<State, Operation> {
 /** The first operation whose response no order explains. */
 export interface Unexplained<State, Operation> {
   readonly operation: Operation;
-  /** The possible states of the object before this response, after the operations that earlier responses require. */
+  /**
+   * The states that the object can have before this operation. Each is the result of an order of operations that
+   * explains all earlier responses.
+   */
   readonly states: readonly State[];
 }
 
@@ -37,16 +40,16 @@ interface Configuration<State> {
 }
 
 /**
- * The maximum number of configurations in a search. A history that needs more is too long, or has too many unknown
- * outcomes.
+ * The maximum number of {@link Configuration} objects that {@link findUnexplained} visits for one response. A history
+ * that needs more is too long, or has too many operations with unknown outcomes.
  */
 const maxConfigurations = 200_000;
 
 /**
  * Searches for an order of the operations that explains every response and keeps real time: an operation comes before
- * all operations that were called after its response. The search is that of Wing and Gong (1993), breadth first, and
- * remembers the configurations that it has met (Lowe, 2017). At each response, it keeps all configurations in which the
- * operation has taken effect. When none is left, no order exists. Returns undefined when an order exists.
+ * all operations that were called after its response. Returns undefined when such an order exists; otherwise the first
+ * operation whose response no order explains. The search is that of Wing and Gong (1993), with the improvement of
+ * Lowe (2017): for each response, it visits a state of the object with the same set of executed operations only once.
  */
 export function findUnexplained<State, Operation extends Timed>(
   operations: readonly Operation[],
@@ -96,7 +99,8 @@ class Search<State, Operation extends Timed> {
   }
 
   /**
-   * Returns all configurations in which the operation has taken effect, each with as few other operations as possible.
+   * Starts from the possible histories in `from`, and lets pending operations take effect in every possible order until
+   * the operation `id` has. Returns the resulting histories. Each ends as soon as `id` has taken effect.
    */
   #explain(id: number, from: readonly Configuration<State>[]): readonly Configuration<State>[] {
     const met = new Memory<State>((configuration) => this.#keyOf(configuration));
@@ -131,7 +135,8 @@ class Search<State, Operation extends Timed> {
   }
 
   /**
-   * Returns the configuration with the pending operations that leave its state unchanged, such as reads, marked as done.
+   * Adds to `done` the numbers of the pending operations that have a known outcome and do not change `state`, such as
+   * reads. `done` has the numbers of the pending operations that have taken effect. Returns the new configuration.
    */
   #withReads({ state, done }: Configuration<State>): Configuration<State> {
     const reads = [...this.#underWay].filter(
@@ -141,8 +146,8 @@ class Search<State, Operation extends Timed> {
   }
 
   /**
-   * Removes an operation from all configurations at its response. It has taken effect in all of them, so they need not
-   * record it any more.
+   * Called for an operation that has got its response, with the possible histories in which it has taken effect.
+   * Removes the operation from the set `done` of each history: this set has only operations without a response.
    */
   #forget(id: number, configurations: readonly Configuration<State>[]): readonly Configuration<State>[] {
     const left = new Memory<State>((configuration) => this.#keyOf(configuration));
@@ -168,9 +173,10 @@ class Search<State, Operation extends Timed> {
 }
 
 /**
- * The configurations found so far. `add` ignores configuration B if the list has a configuration A that differs from B
- * only because fewer operations with unknown outcomes have taken effect in A. Each continuation of B is also possible
- * after A, because an operation with an unknown outcome may take effect at any later time, or never.
+ * The configurations found so far. A configuration is a possible state of the object, with the pending operations that
+ * have taken effect. `add` drops a configuration if the list has one that differs only in this: fewer operations of
+ * unknown outcome have taken effect. Such an operation may still take effect later, or never, so the search loses
+ * nothing.
  */
 class Memory<State> {
   readonly list: Configuration<State>[] = [];

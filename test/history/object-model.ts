@@ -13,7 +13,10 @@ interface KnownObject {
 }
 
 export interface KeyState {
-  /** The highest known revision. Later states have higher revisions, also after deletions. */
+  /**
+   * The highest revision that the object is known to have had. It is kept when the object is deleted: if the object is
+   * created again, its revision must be higher.
+   */
   readonly revision: number;
   /** Undefined when the object is absent. */
   readonly object: KnownObject | undefined;
@@ -25,8 +28,8 @@ export const objectModel: SequentialModel<KeyState, Operation> = {
   step,
   formatState: ({ revision, object }) =>
     `${revision} ${object === undefined ? 'absent' : [object.uid, object.revision, object.version, object.value].join()}`,
-  // The effect does not contain the written value: as long as the outcome of a write is unknown, no client has read its
-  // value.
+  // The effect does not contain the written value. A write whose outcome is unknown has a value that no client has read.
+  // So two such writes are interchangeable, even if they write different values.
   effectOf: ({ request }) => `${request.verb} ${'expect' in request ? JSON.stringify(request.expect) : ''}`,
 };
 
@@ -101,7 +104,8 @@ function meets(object: KnownObject | undefined, request: Operation['request']): 
   if (object === undefined) return false;
   const { uid, revision, version }: Expectation = 'expect' in request ? request.expect : {};
   return (
-    // A uid or revision that no client has read is undefined here. A client cannot send such a value as a precondition.
+    // A uid or revision of the object that no client has read yet is undefined. No client can send that value as a
+    // precondition, so a precondition on it is not met.
     (uid === undefined || uid === object.uid) &&
     (revision === undefined || revision === object.revision) &&
     (version === undefined || version === object.version)

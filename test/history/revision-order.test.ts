@@ -36,7 +36,7 @@ describe('the order of revisions over all objects', () => {
     ).to.have.length(1);
   });
 
-  it('is broken by a write that begins after a bookmark of the same revision', () => {
+  it('is broken by a write that gets the revision of a bookmark that a watch delivered before the write began', () => {
     const watches = [watch([{ after: 0, frames: [bookmark(2, 1)] }])];
     expect(checkRevisionOrder(history({ operations: [other], watches }))).to.have.length(1);
     expect(

@@ -136,7 +136,7 @@ class RunningHistory {
     for (const key of keys) written.set(key, await last.write(key));
     const isTold = ({ key, revision }: Watcher): boolean =>
       [...written].every(([each, latest]) => (key !== undefined && key !== each) || revision >= latest);
-    // The checkers report a watcher that does not receive a write.
+    // A timeout is ignored here, because the checkers report each watcher that has not received a write.
     await eventually(() => this.#watchers.every(isTold), { timeoutMs: catchUpMs }).catch(() => undefined);
     for (const { port } of this.#replicas) {
       for (const key of keys) await last.ask(key, { verb: 'get' }, port);

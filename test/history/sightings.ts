@@ -54,7 +54,7 @@ function known(operation: Operation, seen: ReadonlyMap<string, Sighting>): Opera
   if (answer.kind !== 'unknown') return [operation];
   if (request.verb === 'get' || request.verb === 'touch') return [];
   const sighting = request.verb === 'delete' ? undefined : seen.get(request.value);
-  // Another check reports a value that was seen before its request. Such a sighting is ignored here.
+  // If a client saw the value before the write was sent, another check reports this. Here, the outcome stays unknown.
   if (sighting === undefined || sighting.at < operation.call) return [operation];
   return [{ ...operation, answer: { kind: 'state', state: sighting.state }, return: sighting.at }];
 }

@@ -54,22 +54,22 @@ describe('the guarantees of a watch', () => {
     );
   });
 
-  it('ordered: is broken when a later change comes before an earlier one', () => {
+  it('"ordered" is broken when a later change comes before an earlier one', () => {
     expect(broken(told(added, third, second, deleted))).to.deep.equal(['ordered']);
   });
 
-  it('unique: is broken when a change comes twice', () => {
+  it('"unique" is broken when a change comes twice', () => {
     expect(broken(told(added, second, second, third, deleted))).to.deep.equal(['unique']);
   });
 
-  it('atomic: is broken when two watchers receive different states for one change', () => {
+  it('"atomic" is broken when two watchers receive different states for one change', () => {
     const unknown = [created(1, 2), lost(3, { verb: 'update', value: 'v2', expect: {} })];
     const half = event('MODIFIED', { ...v2, version: 1 }, 12);
     const watches = [watch([{ after: 0, frames: [added, second] }]), watch([{ after: 0, frames: [added, half] }])];
     expect(broken(history({ operations: unknown, watches }))).to.deep.equal(['atomic']);
   });
 
-  it('resumable: is broken when the first change after a reconnection is missing, but another watcher saw it', () => {
+  it('"resumable" is broken when a watcher misses the first change after its reconnection, and another watcher receives this change', () => {
     const unknown = [created(1, 2), lost(3, { verb: 'update', value: 'v2', expect: {} }), updated(5, 6, v3)];
     const broke = [
       { after: 0, frames: [added] },
@@ -79,12 +79,12 @@ describe('the guarantees of a watch', () => {
     expect(broken(history({ operations: unknown, watches }))).to.deep.equal(['resumable']);
   });
 
-  it('resumable: is broken when a connection that resumes after a revision receives a change of this revision or before', () => {
+  it('"resumable" is broken when a connection that resumes after a revision receives a change of this revision or before', () => {
     const watches = [watch([{ after: 2, frames: [second, third, deleted] }], { after: 2, since: 4 })];
     expect(broken(history({ operations, watches }))).to.deep.equal(['resumable']);
   });
 
-  it('reliable: is broken when a change between two others is missing, but another watcher saw it', () => {
+  it('"reliable" is broken when a watcher misses a change between two that it receives, and another watcher receives all three', () => {
     const unknown = [created(1, 2), lost(3, { verb: 'update', value: 'v2', expect: {} }), updated(5, 6, v3)];
     const watches = [
       watch([{ after: 0, frames: [added, second, third] }]),
@@ -93,16 +93,16 @@ describe('the guarantees of a watch', () => {
     expect(broken(history({ operations: unknown, watches }))).to.deep.equal(['reliable']);
   });
 
-  it('bookmarkable: is broken when a bookmark comes before a change that it covers', () => {
+  it('"bookmarkable" is broken when a bookmark comes before a change that it covers', () => {
     expect(broken(told(added, bookmark(2, 12), second, third, deleted))).to.deep.equal(['bookmarkable']);
   });
 
-  it('no event from the future: is broken when an event comes before the request that causes it', () => {
+  it('"no event from the future" is broken when an event comes before the request that causes it', () => {
     const early = event('MODIFIED', v2, 2);
     expect(broken(told(added, early, third, deleted))).to.deep.equal(['no event from the future']);
   });
 
-  it('every event is a write: is broken by an event of a write that no client sent or that the server refused', () => {
+  it('"every event is a write" is broken by an event of a write that no client sent or that the server refused', () => {
     const invented = event('MODIFIED', state(5, { value: 'x' }), 15);
     expect(broken(told(added, second, third, deleted, invented))).to.deep.equal(['every event is a write']);
     const refused = operation([9, 10], { verb: 'create', value: 'x' }, { kind: 'exists' });
@@ -111,7 +111,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(subject)).to.deep.equal(['every event is a write']);
   });
 
-  it('every event is a write: is broken by a wrong verb, by another revision than in the response, or by a deletion that no client sent', () => {
+  it('"every event is a write" is broken by an event with a wrong type or revision, or by a deletion that no client sent', () => {
     const as = (...frames: readonly Frame[]): string[] =>
       broken(history({ operations: [created(1, 2)], watches: [watch([{ after: 0, frames }])] }));
     expect(as(event('MODIFIED', v1, 11))).to.deep.equal(['every event is a write']);
@@ -119,7 +119,7 @@ describe('the guarantees of a watch', () => {
     expect(as(added, event('DELETED', { ...v1, revision: 2 }, 12))).to.deep.equal(['every event is a write']);
   });
 
-  it('every write is an event: is broken when the events of the last writes are missing', () => {
+  it('"every write is an event" is broken when the events of the last writes are missing', () => {
     expect(broken(told(added, second, third))).to.deep.equal(['every write is an event']);
     const untold = history({
       operations: operations.slice(0, 3),

@@ -83,8 +83,8 @@ export class WorkloadClient {
   }
 
   /**
-   * Sends a request to a replica, and records and returns the outcome. When the request had no effect, records nothing
-   * and returns undefined.
+   * Sends a request to a replica, and records and returns the outcome. Records nothing and returns undefined when the
+   * replica did not execute the request, for example because the replica is not running.
    */
   async ask(key: string, request: Request, port: number): Promise<Outcome | undefined> {
     const { name, recorder, client } = this.#parts;

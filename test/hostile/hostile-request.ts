@@ -16,7 +16,10 @@ export type HostileRequest =
 export interface HostileAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The first 64 KiB of the body; after raw bytes, the start of the whole response; without a response, the error. */
+  /**
+   * The first 64 KiB of the response's body. For a request of raw bytes: the start of the whole response. Without a
+   * response: the error.
+   */
   readonly text: string;
 }
 

@@ -64,7 +64,7 @@ function sendRaw(port: number, pieces: readonly string[], cutOff: boolean): Prom
     socket.on('data', (chunk: Buffer) => {
       if (text.length < shownBytes) text += chunk.toString('latin1');
     });
-    // The server may reset the connection after an invalid request.
+    // The server may reset the connection after an invalid request. The error is ignored, because `close` follows it.
     socket.on('error', () => undefined);
     socket.on('close', () =>
       resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), headers: {}, text }),

@@ -125,7 +125,7 @@ describe('kubectl get [slow]', () => {
     ['--raw /nowhere', 'Error from server (NotFound): the server could not find the requested resource\n', 'raw'],
   ];
   for (const [args, stderr, feature] of refused) {
-    it(`${args} fails with the reason [compat ${feature}]`, async () => {
+    it(`${args} fails, and kubectl prints the reason [compat ${feature}]`, async () => {
       const printed = await kubectl.run('get', ...args.split(' '));
       expect([printed.exit, printed.stdout]).to.deep.equal([1, '']);
       expect(printed.stderr).to.contain(stderr);

@@ -126,7 +126,7 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(await kubectl.succeeds('apply', '-f', path)).to.equal(`${crd} unchanged\n`);
       });
 
-      it('gives defaults to the objects of its kind, and kubectl get prints the columns that it declares', async () => {
+      it('the objects of the defined kind get the schema's defaults, and kubectl get prints the columns of the definition', async () => {
         const good = await objectFile('good', valid.spec);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good created\n`);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good unchanged\n`);
@@ -149,12 +149,12 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(odd).to.contain('unknown field "spec.nothingOfTheKind"');
       });
 
-      it('supplies the description of a field that kubectl explain prints', async () => {
+      it('has the description of a field, and kubectl explain prints this description', async () => {
         const [field, text] = explained;
         expect(await kubectl.succeeds('explain', field)).to.contain(text);
       });
 
-      it('defines a kind that kubectl can delete together with an object of it', async () => {
+      it('kubectl deletes an object of the defined kind, and later the definition while the kind has an object', async () => {
         expect(await kubectl.succeeds('delete', type, 'good')).to.equal(`${type}.${group} "good" deleted\n`);
         await kubectl.succeeds('apply', '-f', await objectFile('last', valid.spec));
         expect(await kubectl.succeeds('delete', 'crd', name)).to.contain('deleted');

@@ -11,7 +11,7 @@ export interface Running {
   readonly clock: FakeClock;
   /** Returns the number of requests that runs of the controllers have sent. */
   requestsOfRuns(): number;
-  /** Returns the reasons why a key of the first controller is in the queue. */
+  /** Returns the reasons why a key is in the work queue of the first controller of {@link RunOptions.controllers}. */
   reasonsOf(key: string): readonly string[];
   settle(): Promise<void>;
   /** Stops the controllers until {@link restart}. */

@@ -8,7 +8,7 @@ type TeamRun = ReconcileContext<FromModel<typeof Team>>;
 
 for (const transport of transports) {
   describe(`children and related objects of a run, ${transport}`, () => {
-    it('contain the objects that the previous run created, and cause no request when nothing changes', async () => {
+    it('children() returns the objects that earlier runs created; a run that changes nothing sends no request', async () => {
       const seen: string[][] = [];
       const teams = controller(Team, {
         owns: [Worker],
@@ -113,7 +113,7 @@ describe('children and related objects', () => {
     return error;
   };
 
-  it('are refused for kinds that the controller does not own or follow, with advice in the error', async () => {
+  it('cannot be read when the controller does not own or follow their kind; the error says what to add to the controller', async () => {
     expect(await thrown(({ children }) => void children(Note))).to.have.property(
       'message',
       'controller "team" does not own Note: add Note to its "owns"',

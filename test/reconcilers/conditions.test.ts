@@ -96,7 +96,7 @@ for (const transport of transports) {
 }
 
 describe('conditions', () => {
-  it('are refused when the reason is not one word, or the kind has no conditions; event.onTransition is refused for a condition that the run has not set', async () => {
+  it('cannot have a reason of two words, be set on a kind without conditions, or be in event.onTransition before they are set', async () => {
     expect(await messageOf(Team, ({ condition }) => condition('Ready', 'True', { reason: 'two words' }))).to.equal(
       'condition Ready: the reason must be one CamelCase word, not "two words"',
     );

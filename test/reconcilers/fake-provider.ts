@@ -1,4 +1,4 @@
-/** A thing at a provider. */
+/** A thing that a reconciler has created at the {@link FakeProvider}. */
 export interface ProvidedThing {
   readonly id: string;
   readonly key: string;
@@ -11,9 +11,9 @@ export interface ProvidedThing {
  */
 export class FakeProvider {
   readonly things = new Map<string, ProvidedThing>();
-  /** The keys of the calls of `create`, in order. */
+  /** The argument `key` of each call of `create`, in order. */
   readonly created: string[] = [];
-  /** The keys of the calls of `find`, in order. */
+  /** The argument `key` of each call of `find`, in order. */
   readonly sought: string[] = [];
   /** Called after a creation, before its response. An error that it throws becomes the response. */
   afterCreate: () => void = () => {};

@@ -71,7 +71,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('have only metadata in the cache that mappings read with metadataOnly, and the transformed objects with transform', async () => {
+    it('pass only metadata to a mapping with metadataOnly, and transformed objects to a mapping with transform', async () => {
       const mapped: object[] = [];
       const map = (object: WorkerObject): MappedKeys => {
         mapped.push({ kind: object.kind, spec: object.spec as unknown, busy: object.status?.busy });
@@ -152,7 +152,7 @@ for (const transport of transports) {
 }
 
 describe('the kinds that a controller follows', () => {
-  it('are added to a running controller and removed from it', async () => {
+  it('grow by addWatch while the controller runs, and shrink when the returned handle is removed', async () => {
     const runs: string[] = [];
     const clock = new FakeClock();
     const server = await startTestServer({ clock, models: [Team, Worker] });

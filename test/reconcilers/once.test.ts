@@ -54,7 +54,7 @@ async function touch(at: Running, size: string): Promise<void> {
   await at.settle();
 }
 
-/** Waits until the garbage collection of the server has deleted all records. */
+/** Waits until the garbage collection of the server has deleted all objects of the kind ExternalEffect. */
 const hasNoRecords = (at: Running): Promise<boolean> =>
   eventually(async () => (await recordsOf(at.client)).length === 0);
 
@@ -157,7 +157,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('happens again with another key in the next run after its record has expired and was deleted', async () => {
+    it('happens again in the next run, with a new idempotency key, after its record has expired and was deleted', async () => {
       const at = await runMachine(transport, {
         reconcile: (run) =>
           run.once('create', ({ key }) => provider.create(key, 'a'), {
@@ -348,12 +348,12 @@ describe('an external effect under faults [slow]', () => {
     },
   );
 
-  it('happens once for each key, and nothing stays at the provider after its Machine is deleted', async () => {
+  it('happens once for each key, and the cleanup of a deleted Machine removes what the effect created at the provider', async () => {
     const { runs, faults } = await checkConvergence(withOnce);
     expect([runs, faults].every((count) => count > 30)).to.equal(true);
   });
 
-  it('breaks the invariant of the check when a controller stores the id in the status instead of calling `once`', async () => {
+  it('happens twice for a key when a controller only stores the provider's id in the status instead of calling `once`', async () => {
     const without = options(
       async ({ object, status }) => {
         if (object.status?.id !== undefined) return;

@@ -83,7 +83,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('cause no request when nothing changes, also after a restart and when a status changes', async () => {
+    it('cause no request of a run with the same wishes, even after a restart or a change of a dependent’s status', async () => {
       const results: OwnResult[] = [];
       const reconcile = async (run: TeamRun): Promise<void> => void results.push(await run.own(wishesOf(run)));
       const at = await runTeam(transport, reconcile);
@@ -218,7 +218,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are not ready with an old observedGeneration, Reconciling or Stalled True, or Ready Unknown, as in kstatus', async () => {
+    it('are not ready with an old observedGeneration, or a condition Reconciling=True, Stalled=True or Ready=Unknown', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ own }) => {
         ready.push((await own([wish(Desk, { metadata: { name: 'red' } })])).ready);

@@ -105,7 +105,7 @@ describe('the slots of a schedule', () => {
   it('do not run again when the write that records their end gets a conflict', async () => {
     const at = await runTeam({ cron: '0 * * * *', timeZone: 'UTC' }, '2030-01-01T00:30:00Z');
     let patches = 0;
-    // The second write of a slot records its end.
+    // The controller patches the object twice for each slot: when the run of the slot begins, and when it has ended.
     at.faulty.inject({ kind: 'conflict' }, ({ verb }) => verb === 'patch' && (patches += 1) === 2);
     expect(await at.slotsUntil('2030-01-01T01:30:00Z')).to.deep.equal(['2030-01-01T01:00:00Z']);
     await at.restart();

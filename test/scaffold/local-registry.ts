@@ -111,8 +111,8 @@ async function readManifest(folder: string): Promise<Manifest> {
 }
 
 /**
- * Writes a tarball of an installed package, with the output of its install scripts. npm ignores the name of the
- * outermost folder.
+ * Writes a tarball of an installed package, with the files that its install scripts have built. The outermost folder
+ * has the name of the package's folder: npm accepts any name, not only `package`.
  */
 async function writeTarball(folder: string, response: ServerResponse): Promise<void> {
   const name = basename(folder);

@@ -11,7 +11,7 @@ import { packPackages } from './packed-packages.ts';
 import type { PackedPackage } from './packed-packages.ts';
 import { RunningCommand } from './running-command.ts';
 
-/** The entry points of the published packages that the test imports in the plugin. */
+/** The entry points of Homeostat's packages that the test imports in a file of the plugin that it has created. */
 const entries = [
   'homeostat',
   'homeostat/testing',

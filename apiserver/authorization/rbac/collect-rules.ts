@@ -46,8 +46,8 @@ export class RuleCollector {
   }
 
   /**
-   * Writes the collected rules of each ClusterRole whose stored rules are out of date: now, and after each change of
-   * roles or bindings.
+   * Updates the stored rules of each aggregated ClusterRole whose stored rules are out of date: now, and after each
+   * change of roles or bindings.
    */
   async start(): Promise<void> {
     await this.#collect();

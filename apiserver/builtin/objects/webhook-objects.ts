@@ -15,7 +15,7 @@ export interface WebhookClientConfig {
   readonly caBundle?: string;
 }
 
-/** A condition in CEL. */
+/** A condition in CEL. A webhook or an admission policy is applied only to requests that meet all its conditions. */
 export interface MatchCondition {
   readonly name: string;
   readonly expression: string;

@@ -44,7 +44,10 @@ export class CelAuthorizer extends CelObject {
   }
 }
 
-/** A question about a path or a resource, before the call of `check` adds the verb. */
+/**
+ * A permission check for a path or a resource, which an expression builds from `authorizer`. It has no verb yet: the
+ * method `check` takes the verb, and decides.
+ */
 export class CelCheck extends CelObject {
   readonly typeName: string;
   readonly asker: Asker;

@@ -69,8 +69,8 @@ function runOf({ macro }: FoldNode, fold: Fold): Run {
 }
 
 /**
- * Returns a function that evaluates the range and returns the entries of the range. If the macro has only one variable,
- * this variable is the item of a list, or the key of a map.
+ * Returns a function that evaluates `range`, which is the list or the map that the macro loops over, and returns its
+ * entries. If the macro has only one variable, this variable is the item of a list, or the key of a map.
  */
 function opener(range: Run, first: number, second: number | undefined): Fold['open'] {
   return (frame) => {

@@ -72,7 +72,10 @@ export class Compiler {
     }
   }
 
-  /** Calls `compile` while further variables are declared, each with its own slot. */
+  /**
+   * Declares the variables `names`, calls `compile`, and then removes the declarations. `compile` receives the slot of
+   * each variable: its position in the list from which an evaluation reads the values of variables.
+   */
   within<R>(names: readonly string[], compile: (slots: readonly number[]) => R): R {
     const slots = names.map((name) => {
       const slot = this.#count;

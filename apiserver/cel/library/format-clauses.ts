@@ -1,7 +1,7 @@
 /** A clause of a format, such as `%s` or `%.2f`, which takes an argument. */
 export interface FormatClause {
   readonly verb: string;
-  /** The number of digits after the decimal point; undefined when the clause does not name one. */
+  /** The number of digits after the decimal point: 2 for the clause `%.2f`; undefined for `%f`, which names none. */
   readonly precision: number | undefined;
   /** The reason why the clause is invalid; undefined when it is valid. */
   readonly problem: string | undefined;

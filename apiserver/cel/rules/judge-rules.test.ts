@@ -174,7 +174,7 @@ const needsOneType = new Set(['objects', 'lists with keys, whose order does not 
 
 describe('rules of schemas', () => {
   for (const [what, rule, fields, allowed, refused] of table) {
-    it(`can read ${what} [spec operators-rule-values]`, () => {
+    it(`allow a value only if their CEL expression is true; the expression uses ${what} [spec operators-rule-values]`, () => {
       const shared = needsOneType.has(what)
         ? rule.replace('self.a', 'dyn(self.a)').replace('self.o', 'dyn(self.o)')
         : rule;

@@ -24,8 +24,8 @@ export interface RuleNode {
   readonly additional: RuleNode | undefined;
   readonly items: RuleNode | undefined;
   /**
-   * The identity of the items of a list. The former state of an item can be found only if the identity consists of
-   * keys.
+   * How the items of a list are matched with those of its former state. The former state of an item can be found only
+   * if this is an array: the key fields of a list with `x-kubernetes-list-type: map`.
    */
   readonly identity: ListIdentity;
 }

@@ -14,7 +14,7 @@ import type { Components } from './schema-source.ts';
  */
 export type JsonReader = (value: unknown) => CelValue;
 
-/** Converts a value that has no known schema. */
+/** Converts a JSON value that has no known schema to a CEL value. */
 export const readAny: JsonReader = (value) => {
   switch (typeof value) {
     case 'number':

@@ -21,8 +21,8 @@ interface Place {
 }
 
 /**
- * Returns the type of the values of a schema; undefined for a schema whose values expressions cannot read, such as a
- * field that allows any value.
+ * Returns the CEL type of the values that a schema allows. Returns undefined when CEL expressions cannot read these
+ * values, for example because the schema allows any value.
  */
 export function typeOfSchema(schema: JsonSchema, components: Components, isRoot: boolean): CelType | undefined {
   return typeOf(isRoot ? asResource(resolveSchema(schema, components)) : schema, {

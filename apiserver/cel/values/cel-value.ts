@@ -137,7 +137,7 @@ export abstract class CelMap extends CelObject {
  */
 export interface NamedField {
   readonly name: string;
-  /** The schema to which `index` belongs; undefined before the first read. */
+  /** The schema in which the field has the number `index`; undefined until the field is found in a schema. */
   schema: object | undefined;
   index: number;
 }

@@ -113,7 +113,7 @@ export function itemIdentity(item: CelValue, identity: CelList['identity'], mete
 function textOf(value: CelValue, meter: CostMeter): string {
   meter.add(1);
   const number = numberOf(value);
-  // `1` and `1.0` are equal.
+  // `1` and `1.0` are equal, so both must have the text `n1`.
   if (number !== undefined) return `n${Number.isInteger(number) ? BigInt(number) : number}`;
   if (typeof value !== 'object' || value === null) return `${typeof value} ${String(value)}`;
   if (value instanceof CelTimestamp || value instanceof CelDuration) return `${value.typeName} ${value.nanos}`;

@@ -19,7 +19,7 @@ export interface MappingOptions extends RouteOptions {
   readonly contentType?: string | readonly string[];
 }
 
-/** One mapping of one method of a controller. */
+/** One HTTP route that a decorator declares for a method of a controller class. */
 export interface MethodMapping {
   readonly method: RouteMethod;
   readonly options: MappingOptions;
@@ -30,13 +30,19 @@ export interface ControllerDeclaration {
   isController: boolean;
   apiVersion?: string;
   mapping?: string;
-  /** The mappings of each method, by the name of the method. The methods are in the order of the source. */
+  /**
+   * The HTTP routes that the decorators of each method declare, by the name of the method. The methods are in the order
+   * of the source.
+   */
   readonly methods: Map<string, MethodMapping[]>;
 }
 
 export type AnyClass = abstract new (...args: never[]) => object;
 
-/** True for a class. Any function counts as a class: {@link readDeclaration} returns undefined for other functions. */
+/**
+ * True for any function, because classes are functions. For a function that is not a class with decorators of a
+ * controller, {@link readDeclaration} returns undefined.
+ */
 export const isClass = (value: unknown): value is AnyClass => typeof value === 'function';
 
 // The symbol is in the global registry, since a plugin may load a second copy of this package.
@@ -80,8 +86,8 @@ export function readDeclaration(cls: AnyClass): ControllerDeclaration | undefine
 }
 
 /**
- * Returns the mapped methods of the class and of its base classes. A method that a subclass maps again has only the new
- * mappings.
+ * Returns the methods of a controller class and its base classes that serve routes, each with its routes. If a subclass
+ * declares routes for a method that has routes in a base class, only those of the subclass are returned.
  */
 export function readMethods(cls: AnyClass): ReadonlyMap<string, readonly MethodMapping[]> {
   const methods = new Map<string, readonly MethodMapping[]>();

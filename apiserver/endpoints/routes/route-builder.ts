@@ -184,7 +184,10 @@ function wrapEntry(entry: RouterEntry, filters: readonly FilterFunction[]): Rout
   return Object.freeze({ ...entry, find });
 }
 
-/** Returns the function of a router, which an author can call to compose routers. */
+/**
+ * Returns a function that finds the handler of a request among the entries of a router; it returns undefined when no
+ * entry matches. An author can call this function to compose routers.
+ */
 function createFind(groupVersion: string | undefined, definitions: readonly RouterEntry[]): RouterFunction {
   const entries = definitions.map((definition) => ({ definition }));
   return (request: ServerRequest) => {

@@ -62,7 +62,10 @@ describe('a streamed response', () => {
     return stream;
   }
 
-  /** Returns a producer that counts the requested pieces, and records its release. */
+  /**
+   * Returns a generator of `count` pieces. `asked` counts the pieces that the stream requested, and `returned` is true
+   * once the generator has ended or the stream has closed it.
+   */
   function counting(count: number): { asked: number; returned: boolean; pieces: AsyncGenerator<string> } {
     const seen = { asked: 0, returned: false, pieces: undefined as unknown as AsyncGenerator<string> };
     seen.pieces = (async function* produce() {
@@ -167,7 +170,7 @@ describe('a streamed response', () => {
     expect(errors).to.have.length(1);
   });
 
-  it('closes the connection when it is stopped, but ends without an error if mayEndEarly is set', async () => {
+  it('closes its connection on stop(), or ends normally on stop() if its source has mayEndEarly', async () => {
     const cut = counting(100);
     const stream = start(cut.pieces);
     await turns();

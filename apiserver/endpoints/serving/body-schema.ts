@@ -9,9 +9,10 @@ export type BodyCheck = (value: unknown) => Promise<void>;
 const compiled = new WeakMap<JsonSchema, BodyCheck>();
 
 /**
- * Returns the check of a schema. Each schema object is compiled once.
- * @throws Error for a schema with a reference, because there are no components, and for a schema with a pattern that
- * RE2 does not support. A schema with more than 300 subschemas and enum values is not checked for these mistakes.
+ * Returns a function that checks the body of a request by this schema. Each schema object is compiled once.
+ * @throws Error for a schema with a `$ref`, because it has no components to refer to, and for a schema with a pattern
+ * that RE2 does not support. For a schema with more than 300 subschemas and enum values, this function does not look
+ * for these two mistakes.
  */
 export function bodyCheck(schema: JsonSchema): BodyCheck {
   const known = compiled.get(schema);

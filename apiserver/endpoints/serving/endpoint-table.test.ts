@@ -115,7 +115,7 @@ describe('the endpoints of plugins', () => {
       expect(table.routes()).to.deep.equal([]);
     });
 
-    it('removes the endpoints of a plugin, whose name can then be used again', () => {
+    it('removes the endpoints of a plugin; then endpoints can be added again under the same plugin name', () => {
       const owned = owner('apples');
       owned.add(Apples);
       expect(() => owner('apples')).to.throw('"apples" has endpoints already');
@@ -151,7 +151,7 @@ describe('the endpoints of plugins', () => {
         expect(() => owner(`x${value}`).add(router(value, '/a')), value).to.throw('the router: ');
     });
 
-    it('refuses functional endpoints in revision 2.9 [spec 9-style-2.9]', () => {
+    it('refuses a router of a plugin for revision 2.9, in which only controller classes declare endpoints [spec 9-style-2.9]', () => {
       expect(() => owner('a', { revision: '2.9' }).add(router('example.com/v1', '/a'))).to.throw('revision 2.9');
     });
   });
@@ -199,7 +199,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group)).to.throw('must be a domain');
     });
 
-    it('refuses a group that is or is below the group of another plugin or of its kind, but not the plugin’s own group', () => {
+    it('refuses a group that equals, or is below, the group of another plugin or of another plugin’s kind', () => {
       owner('other', { group: 'other.com' });
       kinds.push(person);
       for (const group of ['other.com', 'api.other.com']) expect(() => add(group)).to.throw('belongs to "other"');
@@ -261,7 +261,7 @@ describe('the endpoints of plugins', () => {
   });
 
   describe('a controller', () => {
-    it('is refused with an error that names class and method of an invalid mapping', () => {
+    it('is refused when the path of a @GetMapping is invalid; the error names the class and the method', () => {
       @ApiVersion('example.com/v1')
       @RestController()
       class Wrong {
@@ -323,7 +323,7 @@ describe('the endpoints of plugins', () => {
       expect(paths()).to.deep.equal(['GET /apis/example.com/v1/a']);
     });
 
-    it('must not have a mapping on a static field', () => {
+    it('must not have a route decorator, such as @GetMapping, on a static field', () => {
       expect(() => {
         class Static {
           // @ts-expect-error -- the compiler refuses a decorator of a static field, but plain JavaScript accepts it

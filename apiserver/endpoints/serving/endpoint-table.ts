@@ -53,19 +53,20 @@ export interface Endpoints {
    */
   forOwner(name: string, options?: EndpointOwnerOptions): OwnedEndpoints;
   /**
-   * Returns all routes, without the router functions. The routes are grouped by group and version, and each of these
-   * parts is in the order of registration. Returns the same array until a route is added or removed.
+   * Returns all routes with a declared method and path, but no routers that are plain functions, because these declare
+   * neither. The routes are grouped by group and version, and are in the order of registration within each version.
+   * Returns the same array until a route is added or removed.
    */
   routes(): readonly EndpointRoute[];
 }
 
-/** The entries of an endpoint, and the group and version under which they are served. */
+/** The routes and router functions of one endpoint, and the group and version under which they are served. */
 interface Placed {
   readonly groupVersion: string;
   readonly entries: readonly RouterEntry[];
 }
 
-/** Keeps the endpoints of plugins (spec 4.3) with their owners, and finds the route for a request. */
+/** Keeps the endpoints of each plugin (spec 4.3), and finds the route for a request. */
 export class EndpointTable implements Endpoints {
   /** True while no plugin has endpoints. Only this class changes it. */
   isEmpty = true;
@@ -217,7 +218,7 @@ export class EndpointTable implements Endpoints {
   #check(groupVersion: string, entry: MountedEntry): void {
     const { definition, owner, label } = entry;
     if (definition.kind === 'route') {
-      if (definition.segments.length === 0) throw new Error(`${label} is the path of discovery: give it a longer path`);
+      if (definition.segments.length === 0) throw new Error(`${label} is the path of discovery: use a longer path`);
       checkBody(entry);
       checkPermission(label, entry);
     }

@@ -32,7 +32,7 @@ export function parseGroupVersion(value: unknown): { readonly group: string; rea
  */
 export function checkVersion(value: unknown): string {
   if (typeof value === 'string' && versionPattern.test(value)) return value;
-  const form = typeof value === 'string' && value.includes('/') ? 'must be only the version, and ' : '';
+  const form = typeof value === 'string' && value.includes('/') ? 'must be only the version, without a group, and ' : '';
   throw new Error(`${quoteValue(value)} ${form}${versionRule}`);
 }
 
@@ -43,7 +43,8 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} must be a domain with at least one dot`);
   if (isAtOrBelow(group, serviceDomain))
     throw new Error(`the group ${name} is reserved: ${serviceDomain} and its subdomains belong to the service`);
-  // The groups that consoleGroup, userGroup and publicGroup return are below the plugin's own group.
+  // The groups that consoleGroup, userGroup and publicGroup return pass this check, because they are below the plugin's
+  // own group.
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
     throw new Error(`the group ${name} must be the plugin's own group ${ownGroup}, or a subdomain of it`);
   const taken = foreign.find((other) => isAtOrBelow(group, other.group) && !isWithin(ownGroup, other.group));
@@ -51,7 +52,10 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
 }
 
-/** True when the plugin's own group equals another owner's group, or is below it. The plugin may use such a group. */
+/**
+ * True when `ownGroup`, the group in the plugin's manifest, equals `group`, which belongs to another owner, or is below
+ * it. Then the plugin may use its own group, although this group is also in the domain of the other owner.
+ */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
 }

@@ -6,11 +6,11 @@ import type { RouterEntry } from '../routes/router.ts';
 /** An entry of a router, with its full path. */
 export interface MountedEntry {
   readonly owner: EndpointOwner;
-  /** The definition of the entry. Its segments begin after group and version. */
+  /** The route or router function. Its `segments` are the part of the path after `/apis/<group>/<version>`. */
   readonly definition: RouterEntry;
   /** The full path. Variables are written as {name}. */
   readonly path: string;
-  /** The name of the entry in messages, such as `GET /apis/…`. */
+  /** The name of the endpoint in messages: its method and path, such as `GET /apis/…`. */
   readonly label: string;
 }
 
@@ -44,8 +44,8 @@ export class Mount {
   }
 
   /**
-   * Returns the entries that a path with `length` segments after the version can match. The cache remains small,
-   * because the length of paths is limited.
+   * Returns the entries that a path with `length` segments after the version can match. Caches the entries of each
+   * length. The cache remains small, because a path can have only a limited number of segments.
    */
   candidates(length: number): readonly MountedEntry[] {
     const known = this.#byLength.get(length);
@@ -65,7 +65,7 @@ export function mountEntry(groupVersion: string, owner: EndpointOwner, definitio
   return Object.freeze({ owner, definition, path, label: `${method} ${path}` });
 }
 
-/** The first segments that generated paths can have, besides the plural. */
+/** The segments, besides a plural, that can follow `/apis/<group>/<version>/` in the paths of kinds. */
 const generatedWords: readonly string[] = ['namespaces', 'watch'];
 
 /**

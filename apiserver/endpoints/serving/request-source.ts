@@ -86,7 +86,7 @@ export class RequestSource {
     return (this.#bytes ??= readBody({ req: this.incoming, res: this.#outgoing }, this.#bodies.memory));
   }
 
-  /** Parses a JSON text of this request. The worker parses a large text. @throws as {@link BodyCodec.decode} */
+  /** Parses a JSON text of this request. A worker thread parses a large text. @throws as {@link BodyCodec.decode} */
   async parse(json: Buffer): Promise<unknown> {
     const source = await this.#bodies.decode(json, 'json', this.#outgoing);
     return source();

@@ -167,7 +167,7 @@ describe('the permissions of open requests', () => {
     }
   });
 
-  it('let endOf end the requests of the users that it selects, but not the requests of other users', () => {
+  it('endOf ends the open requests of the selected users, but not those of other users', () => {
     const permissions = new RequestPermissions({
       authenticator,
       authorizer: new Rights('ada list', 'eve list'),

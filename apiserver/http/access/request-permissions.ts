@@ -16,7 +16,10 @@ import { noteCurrent } from './current.ts';
 /** The interval at which credentials are checked. */
 const checkMs = 2000;
 
-/** The number of open requests that are checked in one turn of the event loop, which takes about a millisecond. */
+/**
+ * The number of open requests whose permissions or credentials are checked in one turn of the event loop. To check this
+ * many requests takes about a millisecond.
+ */
 const decidedAtOnce = 300;
 
 /** A request whose response takes long: a watch, a stream of an endpoint, an export, a backup or a re-encryption. */
@@ -109,7 +112,7 @@ export class RequestPermissions {
    * @throws ApiError when a permission is already withdrawn, or the credential is already invalid
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
-    // The request depends on all permissions in this list.
+    // The request must end as soon as one of these permissions is withdrawn.
     const { grants = [] } = context.state;
     const isValid = credentialCheck(this.#parts.authenticator, context);
     const problem = isValid() === false ? unauthorized() : this.#problemOf(grants);

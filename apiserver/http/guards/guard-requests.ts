@@ -50,7 +50,8 @@ export function guardRequests(
 
   return function guardRequest(context): Promise<void> {
     origins.check(context);
-    // Most requests are for objects. The paths of objects begin differently from all open paths.
+    // Open paths need no credential. None of them begins with `/api`, as the paths of objects do, so most requests skip
+    // the slower check.
     if (!context.path.startsWith('/api') && isOpenPath(context.path)) return passOpen(context);
     const user = authenticator.ofRequest(context.req);
     if (user === anonymous) return passStranger(context);
@@ -149,7 +150,8 @@ function pathAttributes({ method }: Context, path: string): Attributes {
 
 /**
  * Returns the attributes for which a request needs permission. Adds the name that a field selector requires. For a
- * Namespace, its name is also the namespace, as in Kubernetes. Removes a subresource that only describes the object.
+ * Namespace, its name is also the namespace, as in Kubernetes. Removes the subresource from a get of `/history`,
+ * `/explanation` or `/dependents`: a user who may get the object may get these, too.
  */
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
   const { verb, resource, name } = asked;

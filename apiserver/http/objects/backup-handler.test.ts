@@ -54,7 +54,7 @@ describe('BackupHandler', () => {
     await eventually(async () => (await refusal()) === undefined);
   });
 
-  it('deletes the copy of a client that disconnected while the copy was made, and sends the next backup', async () => {
+  it('deletes the backup file when the client disconnects before the file is complete, and sends the next backup', async () => {
     const left = newContext();
     left.res.destroy();
     await handler.handle(left);

@@ -32,8 +32,8 @@ export class BackupHandler {
   }
 
   /**
-   * Makes a copy, and sends it. The copy has all writes that were acknowledged before the call. Rejects if the copy
-   * cannot be made.
+   * Makes a copy of the SQLite file, and sends it. The copy has all writes that were acknowledged before the call.
+   * Rejects if the copy cannot be made.
    */
   async handle(context: Context): Promise<void> {
     const { res: response } = context;

@@ -56,8 +56,8 @@ const maxTextLength = 1024;
 /**
  * Handles `GET …/<name>/dependents`: returns the objects with an owner reference to the named object, and all
  * dependents of these objects, the nearest first. The user needs the permission to get the named object. The
- * response leaves out each object that the user may not list. It contains the dependents of an object that it leaves out
- * only if another object in the response, or the named object, owns them, too.
+ * response leaves out each object that the user may not list. It also leaves out the dependents of such an object,
+ * except those that the named object or an object in the response owns, too.
  */
 export class DependentsHandler {
   readonly #parts: DependentsHandlerParts;

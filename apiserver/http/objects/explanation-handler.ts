@@ -85,7 +85,8 @@ export class ExplanationHandler {
     const runs: Run[] = [];
     for (const { bytes } of newest) {
       runs.push(decodeObject<Run>(bytes));
-      // The record of a run may have 40 KiB, so many of them are parsed in several turns.
+      // The record of a run may have 40 KiB. To parse 200 records in one turn of the event loop would delay other
+      // requests, so they are parsed in several turns.
       if (runs.length % runsPerTurn === 0) await nextTurn();
     }
     return runs;

@@ -15,7 +15,7 @@ const stallMs = 60_000;
 export interface ExportHandlerParts {
   /** The store without decryption, which returns the bytes as they are stored. */
   readonly stored: Store;
-  /** The store that decrypts the bytes of {@link stored}. */
+  /** The same store with decryption, which returns the bytes of encrypted objects decrypted. */
   readonly store: Store;
   readonly epoch: string;
   readonly clock: Clock;

@@ -332,7 +332,7 @@ export class ResourceHandler {
 }
 
 /**
- * Adds the warnings of a write to the response. If the response fails after this, the error must not show them again.
+ * Adds the warnings to the response, and clears `context.state.warnings`: a later error would add those once more.
  */
 function warn(context: Context, warnings: readonly string[]): void {
   setWarnings(context, warnings);

@@ -8,9 +8,9 @@ export interface DebugPage {
   /** Returns the content of `GET /debug/<name>`: an overview of the items. */
   index(): object | Promise<object>;
   /**
-   * Returns one item, whose name may have several path segments; undefined when there is none (404). The result
-   * contains at most `limit` elements of each list, and their total number. If it throws an ApiError, the error is the
-   * response.
+   * Returns the content of `GET /debug/<name>/<item>`: the item whose name is the end of the path, which may have
+   * several segments; undefined when there is no such item (404). The result contains at most `limit` elements of each
+   * list, and their total number. If this method throws an ApiError, the error is the response.
    */
   item(name: string, limit: number): object | undefined;
 }

@@ -10,7 +10,10 @@ const defaultLimit = 500;
 /** The largest limit that a request can set. A larger limit counts as this one. */
 const maxLimit = 10_000;
 
-/** Matches the path of a page or an item. Pages receive only names of these characters. */
+/**
+ * Matches `/debug/<page>`, and `/debug/<page>/<item>` for one item of a page. A page is called only for names of items
+ * that consist of these characters.
+ */
 const pagePath = /^\/debug\/([a-z0-9-]{1,63})(?:\/([a-z0-9/.-]{1,512}))?$/;
 
 /**

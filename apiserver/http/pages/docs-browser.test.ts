@@ -114,7 +114,7 @@ describe('/docs in a browser [slow]', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('creates an object from an edited body with Try it out and Execute', async () => {
+    it('creates an object when a user clicks “Try it out”, edits the body, and clicks “Execute”', async () => {
       await page.goto(`${server.url}/docs`);
       await openOperation(persons, 'Create a Person');
       await page.getByRole('button', { name: 'Try it out' }).click();

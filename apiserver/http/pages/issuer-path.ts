@@ -1,6 +1,9 @@
-/** A path of the login at an identity provider. */
+/**
+ * A path of this server for logins at an identity provider: `/login/oidc/<provider>` starts a login, and
+ * `/login/oidc/<provider>/callback` completes it.
+ */
 export interface IssuerPath {
-  /** The name of the provider. */
+  /** The name of the identity provider, which is a segment of the path: `/login/oidc/<provider>`. */
   readonly provider: string;
   readonly isCallback: boolean;
 }

@@ -6,7 +6,7 @@ export interface LoginPageState {
    * The relative path from the page to the server's root, such as `../`, since a proxy may add a prefix to the path.
    */
   readonly root: string;
-  /** The reason why the last attempt failed. */
+  /** The reason why the person's last attempt to log in failed; undefined when there is nothing to report. */
   readonly problem?: string;
   /** The identity providers at which a person can log in. */
   readonly providers: readonly { readonly name: string; readonly displayName: string }[];

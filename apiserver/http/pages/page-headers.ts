@@ -32,8 +32,8 @@ export const pagePolicy: string = [
 const strictTransport = 'max-age=31536000';
 
 /**
- * Matches a Host header with a loopback name, for which TLS is not required: all servers on the machine have these
- * names, and some may have no TLS.
+ * Matches a Host header with a loopback name. Responses for such a host get no Strict-Transport-Security: with it, a
+ * browser would require TLS of every server on the machine, and some of them may have no TLS.
  */
 const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/i;
 

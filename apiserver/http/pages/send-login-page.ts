@@ -48,7 +48,7 @@ export function localPath(next: string): string {
   if (next.length > maxNextLength || !next.startsWith('/') || !URL.canParse(next, origin)) return '/docs';
   const url = new URL(next, origin);
   const path = url.pathname + url.search + url.hash;
-  // `//example.com` is a URL of another site.
+  // A browser takes a path such as `//example.com` as the URL of another site, so it is refused.
   const isHere = url.origin === origin && !path.startsWith('//');
   return isHere && !/^\/log(in|out)\b/.test(path) ? path : '/docs';
 }

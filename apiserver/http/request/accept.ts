@@ -130,7 +130,7 @@ const tables: Shapes = {
   'table.v1beta1.meta.k8s.io': { kind: 'Table', version: 'v1beta1' },
 };
 
-// These are the forms of a single object, and of the object in each watch event.
+// The views that a client can request, in the Accept header, of a single object or of the object in a watch event.
 const objectShapes: Shapes = {
   ...tables,
   'partialobjectmetadata.v1.meta.k8s.io': { kind: 'Metadata', version: 'v1' },

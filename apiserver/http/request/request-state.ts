@@ -14,8 +14,8 @@ export interface RequestGrant {
 }
 
 /**
- * The data for a request's audit entry, which the handlers of the request add. All fields exist from the beginning, for
- * the reason that {@link RequestState} gives.
+ * The data for a request's audit entry, which the handlers of the request add. All fields exist from the beginning,
+ * because a property that is added to an object later changes the object's hidden class in V8.
  */
 export interface AuditNotes {
   decision: Decision | undefined;

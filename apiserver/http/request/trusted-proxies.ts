@@ -56,9 +56,9 @@ export class TrustedProxies {
   }
 
   /**
-   * Returns the client's address: the last one in `X-Forwarded-For` that is not a trusted proxy, or the first one if
-   * all are trusted. Values before one that is not an address do not count. If the connection does not come from a
-   * trusted proxy, returns the address of the connection.
+   * Returns the client's address. If the connection comes from a trusted proxy, reads `X-Forwarded-For` from right to
+   * left, and returns the first address that is not a trusted proxy. If the header ends or has an invalid address
+   * before that, returns the last address that was read. In all other cases, returns the address of the connection.
    */
   addressOf(context: Arrival): string {
     const { remoteAddress = '' } = context.req.socket;

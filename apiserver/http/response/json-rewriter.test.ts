@@ -24,7 +24,7 @@ function rewrite(text: string, form: JsonForm, sizes: readonly number[] = [text.
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 const indented = { isIndented: true } as const;
 
-/** Names of fields: those in the paths that the tests leave out, and names that begin in the same way. */
+/** Names of fields: those in the paths of the members that JsonRewriter removes in these tests, and similar names. */
 const name = fc.constantFrom('metadata', 'managedFields', 'managedField', 'meta', 'items', 'a"b\\', 'ü', '*', '');
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(

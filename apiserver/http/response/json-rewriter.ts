@@ -28,8 +28,8 @@ type State =
   | 'in a string'
   | 'in a number or word'
   /**
-   * The rewriter is in a name that may be the next one of the path. The bytes that match so far have not been written
-   * yet.
+   * The rewriter reads the name of a member, which may be the next name on the path to the member that is left out. It
+   * has not written the matching bytes of this name yet.
    */
   | 'in a name that may lead to the omitted part'
   | 'in the omitted part';
@@ -52,16 +52,22 @@ export class JsonRewriter {
   readonly #outer: Level[] = [];
   #level: Level;
   #state: State = 'between tokens';
-  /** The path of the omitted part, relative to the next value; undefined if the next value does not have that part. */
+  /**
+   * The path from the next value to the member that the rewriter leaves out. Undefined if that member is not in the
+   * next value.
+   */
   #path: readonly string[] | undefined;
-  /** The next name of the path, in quotes. {@link #matched} is how many of its bytes were read. */
+  /**
+   * The name, in quotes, of the next member on the path to the member that is left out. {@link #matched} is the number
+   * of its bytes that were read.
+   */
   #name: Buffer = Buffer.alloc(0);
   #matched = 0;
   /** Inside a string, true when the previous byte was a backslash that escapes the next byte. */
   #isEscaped = false;
   /**
-   * Inside the part that is left out, the number of open objects and arrays. {@link #skipsString} is true inside a
-   * string of this part.
+   * While the rewriter skips the member that it leaves out: the number of objects and arrays of the member's value that
+   * have begun and not ended. {@link #skipsString} is true while the rewriter skips a string in this value.
    */
   #skippedLevels = 0;
   #skipsString = false;
@@ -83,7 +89,7 @@ export class JsonRewriter {
     if (this.#length > 0) yield this.#take();
   }
 
-  /** Yields the output after the last piece. */
+  /** Yields the end of the output, after {@link push} has received all input: a line feed if the output is indented. */
   *end(): Generator<Buffer, void, undefined> {
     if (this.#isIndented) yield Buffer.of(lineFeed);
   }

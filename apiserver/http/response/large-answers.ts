@@ -56,7 +56,7 @@ function isCompressible({ body, res }: Context): boolean {
 async function sendCompressed(context: Context): Promise<void> {
   context.vary('Accept-Encoding');
   if (context.acceptsEncodings('gzip', 'identity') !== 'gzip') return;
-  // A strong ETag would promise that the bytes are the same with and without gzip.
+  // A strong ETag is made weak, because it would promise that the bytes are the same with and without gzip.
   const tag = context.res.getHeader('ETag');
   if (typeof tag === 'string' && tag.startsWith('"')) context.set('ETag', `W/${tag}`);
   context.set('Content-Encoding', 'gzip');

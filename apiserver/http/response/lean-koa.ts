@@ -91,7 +91,7 @@ type Headers = string[];
 /** The name of a header, or, as koa also allows, an object with several names and their values. */
 type HeaderNames = string | Record<string, string | string[]>;
 
-/** The members of koa's context that work without koa's objects. */
+/** The members of koa's context that LeanContext defines itself. It inherits all other members from koa's context. */
 type Shown = Pick<
   Context,
   | 'app'
@@ -243,7 +243,7 @@ class LeanContext implements Shown {
     const { app, req } = this;
     const res = this.#res;
     const { request, response } = app.createContext(req, res);
-    // koa's request and response refer to each other through the context.
+    // koa's request and response reach each other through their field `ctx`, so both get this context.
     Object.assign(request, { ctx: this });
     Object.assign(response, { ctx: this });
     this.#koa = { request, response };

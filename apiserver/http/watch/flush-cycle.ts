@@ -6,14 +6,17 @@ import { PassCache } from './watch-frames.ts';
 const sliceMs = 2;
 
 /**
- * The maximum time for the slices of a pass plus the pause that follows the pass. If the slices alone take longer,
- * there is no pause.
+ * A pass writes to each watcher that lacks events, and a pause follows. The pause is so short that the writing and the
+ * pause together take at most this time. If the writing alone takes longer, there is no pause.
  */
 const mostCycleMs = 50;
 
 /** A target that has events to write, such as a watcher or a group of watchers. */
 export interface Flushable {
-  /** Writes to one watcher. Returns true when the target has further watchers to write to in this pass. */
+  /**
+   * Writes events to one watcher. Returns true when this target is a group of watchers, and has further watchers to
+   * which the current pass of {@link FlushCycle} must write.
+   */
   flush(): boolean;
 }
 
@@ -24,16 +27,21 @@ export interface Flushable {
  * none, so that watchers do not wait for too long. Without a pause, they take all the time that other work leaves.
  */
 export class FlushCycle {
-  /** The cache that watchers share during a pass. */
+  /**
+   * The events that were serialized in the current pass. Watchers that receive the same event share its serialization.
+   */
   readonly shared: PassCache = new PassCache();
   readonly #clock: Clock;
   readonly #continue = (): void => this.#slice();
   /** The targets, such as watchers, to which the next pass writes events. */
   #dirty: Flushable[] = [];
-  /** The targets of the current pass, and the position of the next one of them. */
+  /**
+   * The watchers, or groups of watchers, to which the current pass writes events. `#next` is the position of the next
+   * one in this list.
+   */
   #targets: readonly Flushable[] = [];
   #next = 0;
-  /** The time that the slices of the current pass have taken. */
+  /** The time that writing to watchers has taken in the current pass, without the other work between its slices. */
   #passMs = 0;
   #scheduled = false;
   #restUntilMs = 0;

@@ -61,7 +61,7 @@ interface Known {
   readonly frame: Buffer;
 }
 
-/** The frames that a watcher receives at once. */
+/** The frames of several changes, as bytes that the server sends to a watcher together. */
 export interface Batch {
   readonly bytes: Buffer;
   /** The revision up to which the batch has all changes. */
@@ -76,7 +76,10 @@ interface Range {
   readonly latest: number;
 }
 
-/** A batch of at least this size serves a whole pass, even if it lacks later changes: this saves time and memory. */
+/**
+ * A batch of frames with at least this size is not made again when a change arrives later in the same pass. Its
+ * watchers get this change with their next batch. This saves time and memory.
+ */
 const longBatchBytes = 32 * 1024;
 
 /**

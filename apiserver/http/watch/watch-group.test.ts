@@ -94,8 +94,9 @@ describe('WatchGroups', () => {
     expect(sent.join('')).to.equal('abcd');
     await turn();
     expect(sent.join('')).to.equal('abcdef');
-    // The second change was made during the pass. The watchers c to f have received it in this pass; the watchers a and b
-    // receive it in the next pass, which begins after a pause.
+    // A pass writes once to each watcher of the group. The second change was made after the first pass had written to a
+    // and b. So the watchers c to f received both changes in the first pass. The watchers a and b receive the second
+    // change in the next pass, which begins after a pause.
     await turn();
     expect(sent.join('')).to.equal('abcdef');
     await clock.advance(6);
@@ -104,7 +105,7 @@ describe('WatchGroups', () => {
     expect(sent.join('')).to.equal('abcdefab');
   });
 
-  it('writes to a watcher of another group after at most two passes of a large group', async () => {
+  it('writes to a watcher of a small group after it has written to each watcher of a large group at most twice', async () => {
     for (const name of 'abcd') join(name);
     join('z', 'x');
     costMs = 2;
@@ -120,7 +121,7 @@ describe('WatchGroups', () => {
     for (const waited of others) expect(waited.length).to.be.at.most(8);
   });
 
-  it('pauses after a pass of 10 ms for 10 ms, and does not pause after a pass of 50 ms', async () => {
+  it('pauses for 10 ms after it has written to the watchers for 10 ms, but not after it has written for 50 ms', async () => {
     join('a');
     costMs = 10;
     change();
@@ -137,7 +138,7 @@ describe('WatchGroups', () => {
     expect(sent).to.have.lengthOf(3);
   });
 
-  it('writes the last change to every watcher, even if watchers join and leave during a pass', async () => {
+  it('writes the last change to every watcher, even if watchers join and leave while it writes to the others', async () => {
     let seed = 1;
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
     costMs = 0.5;

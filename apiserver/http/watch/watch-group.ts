@@ -33,7 +33,7 @@ export class WatchGroup implements Flushable {
   #order = this.#members.values();
   /** The number of watchers that may lack the latest change. They come next in the rotation. */
   #due = 0;
-  /** The number of watchers to which the current pass still writes. */
+  /** The number of watchers to which the current pass over this group still has to write; 0 between two passes. */
   #left = 0;
   #isQueued = false;
   readonly #unsubscribe: () => void;
@@ -45,7 +45,8 @@ export class WatchGroup implements Flushable {
 
   add(member: GroupMember): void {
     this.#members.add(member);
-    // `#due` counts the members that come next in the rotation. The new member may come before some of them.
+    // The group writes to the next `#due` watchers, in the order of joining. The new watcher may come before some of
+    // these, so `#due` includes it: otherwise the last of them might not get the change.
     if (this.#due > 0) this.#due += 1;
   }
 
@@ -88,7 +89,7 @@ export class WatchGroup implements Flushable {
   }
 }
 
-/** The groups of all watchers. */
+/** Puts watchers into groups: a group has all watchers of a version of a kind with the same format and selection. */
 export class WatchGroups {
   readonly #flushes: FlushCycle;
   readonly #groups = new WeakMap<GroupParts['resource'], WeakMap<FrameFormat, Map<string, WatchGroup>>>();

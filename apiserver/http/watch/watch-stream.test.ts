@@ -31,7 +31,7 @@ describe('WatchStream', () => {
   let aborting: AbortController;
   /** The number of comparisons of entries with a selection, by the key of the selection. */
   let compared: Map<string, number>;
-  /** The number of comparisons in the current turn of the event loop. */
+  /** The number of comparisons of entries with a selection in the current turn of the event loop. */
   let inTurn: number;
   /** The number of comparisons in the turn with the most comparisons. */
   let mostInTurn: number;
@@ -89,7 +89,8 @@ describe('WatchStream', () => {
   };
 
   it('ends with an ERROR event of code 500 when an event cannot be written, and does not affect other streams', async () => {
-    // The stream with the broken format is written first in each pass.
+    // The broken stream is opened first, so the server writes the change to it first. Its failure must not prevent the
+    // write to the other stream.
     const [failed, sound] = [await watch('/broken'), await watch('/')];
     add('ada', 11);
     const status = JSON.parse(await failed.text()) as { type: string; object: { code: number } };
@@ -109,7 +110,7 @@ describe('WatchStream', () => {
     expect(Object.fromEntries(compared)).to.deep.equal({ '/a': 2, '/b': 2 });
   });
 
-  it('evaluates each change once for all watchers of a group, even if there are more changes than one batch has', async () => {
+  it('evaluates each change once for two watchers of the same path, even if the changes do not fit in one batch', async () => {
     const watches = await Promise.all(['/last', '/last'].map(watch));
     for (let revision = 11; revision < 6_000; revision += 1) add('ada', revision);
     add('last', 6_000);

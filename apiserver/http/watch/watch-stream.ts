@@ -16,7 +16,7 @@ import { inBounds } from '../../base/in-bounds.ts';
 /** The maximum number of objects that a webhook converts in one call for a stream. */
 const fetchedAtOnce = 100;
 
-/** The approximate size of one write. Further events follow when the client has read it. */
+/** The approximate number of bytes that a stream sends at once. It sends more when the client has read these bytes. */
 const batchBytes = 256 * 1024;
 
 /**
@@ -139,8 +139,9 @@ export class WatchStream implements Flushable, GroupMember {
   }
 
   /**
-   * Sets the position back to where the call of `send` began, and lets a webhook convert the next objects. Then `send`
-   * is called again.
+   * Called when a webhook must convert an object before `send` can send it. Sets the count of sent initial objects and
+   * the revision back to their values before this call of `send`, and lets the webhook convert the next objects. Then
+   * `send` is called again.
    */
   #fetch({ sentInitial, revision }: { readonly sentInitial: number; readonly revision: number }): void {
     this.#sentInitial = sentInitial;
@@ -183,7 +184,7 @@ export class WatchStream implements Flushable, GroupMember {
     // `send` ends the stream if the window no longer has the stream's next change.
     if (this.#ended) return;
     const { initial, bookmarkIntervalMs } = this.#parts;
-    // A client cannot resume in the middle of the initial objects, because it would miss those that were not sent.
+    // The client gets no bookmark before it has all initial objects: if it resumed there, it would miss the others.
     const isMarked = bookmarkIntervalMs !== undefined && this.#sentInitial === initial.length;
     this.#finish(isMarked ? this.#bookmark(false) : undefined);
   }

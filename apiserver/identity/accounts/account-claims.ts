@@ -25,7 +25,7 @@ export function userNameOf({ namespace, name }: AccountName): string {
   return `system:serviceaccount:${namespace}:${name}`;
 }
 
-/** Returns the claims that name the owner of a token. */
+/** Returns the JWT claims that name the service account of a token, and the object to which the token is bound. */
 export function writeClaims({ account, bound }: AccountClaims): JWTPayload {
   const { namespace, name, uid } = account;
   const claims = { namespace, serviceaccount: { name, uid }, ...(bound === undefined ? {} : boundClaim(bound)) };

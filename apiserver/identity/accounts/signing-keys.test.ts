@@ -24,7 +24,7 @@ describe('the signing keys of service accounts', () => {
     expect((await keys.find(next.kid))?.kid).to.equal(next.kid);
   });
 
-  it('are replaced after 30 days, and deleted by the first replacement after their last token expired', async () => {
+  it('are replaced after 30 days; each replacement deletes the earlier keys whose last token has expired', async () => {
     const { clock, keys } = setUp();
     const first = await keys.current();
     await clock.advance(rotationMs - 1);

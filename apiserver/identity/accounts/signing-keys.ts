@@ -128,7 +128,7 @@ export class SigningKeys {
 
   async #make(): Promise<void> {
     const { vault, clock } = this.#parts;
-    // Another replica may have created the key meanwhile.
+    // Reads the latest state of the vault, because another replica may already have created the next key.
     await vault.reach();
     if (!this.#isDue()) return;
     const number = (this.#all().at(-1)?.number ?? 0) + 1;

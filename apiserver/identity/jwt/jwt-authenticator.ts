@@ -80,7 +80,8 @@ export class JwtAuthenticator implements TokenAuthenticator {
   ): Promise<UserInfo | undefined> {
     const verified = await issuer.verify(sent);
     if (verified === undefined) return undefined;
-    // The issuer may have been replaced while the token was verified.
+    // If the issuer was replaced while the token was verified, the result is not cached: the new issuer may refuse the
+    // token.
     if (this.#issuers.get(issuer.name) === issuer) this.#verified.set(key, verified);
     return verified.userFor(audience);
   }

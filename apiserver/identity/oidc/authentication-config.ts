@@ -4,7 +4,7 @@ import type { SettingsFields } from '../../settings/fields.ts';
 import { parseSettings } from '../../settings/settings-file.ts';
 import type { SettingsText } from '../../settings/settings-file.ts';
 
-/** A claim, and the prefix that is added to its value in the name of a user or a group. */
+/** A claim of a token, and the prefix that the server puts before its value to get the name of a user or a group. */
 export interface ClaimMapping {
   readonly claim: string;
   readonly prefix: string;

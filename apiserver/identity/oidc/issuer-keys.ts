@@ -70,8 +70,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Returns a key like {@link known}. If this key is not in memory, fetches the keys from the issuer first, but at most
-   * every 10 s. Never rejects.
+   * Returns the key that {@link known} returns. If this key is not in memory, fetches the keys from the issuer first,
+   * but at most every 10 s. Never rejects.
    */
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);
@@ -81,8 +81,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Returns a key like {@link find}, but fetches the keys without the limit of 10 s. It is for a token that the issuer
-   * itself has just sent.
+   * Does the work of {@link find}, but fetches the keys even if they were fetched in the last 10 s. It is for a token
+   * that the issuer itself has just sent.
    */
   async findNow(kid: string | undefined): Promise<JWK | undefined> {
     if (this.known(kid) === undefined) await this.#fetch();

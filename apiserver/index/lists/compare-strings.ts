@@ -1,4 +1,5 @@
-// For code units below the surrogates, the order of code units equals the order of code points.
+// The surrogates and the code units above them. If one of two strings has none of these, the order of the two strings
+// by code units is their order by code points.
 const wide = /[\ud800-\uffff]/;
 
 /**

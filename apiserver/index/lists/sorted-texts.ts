@@ -2,7 +2,7 @@ import { inBounds } from '../../base/in-bounds.ts';
 import { sortSteps } from '../../turns/sort-steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 
-/** The number of characters of a key. A key is a number of 48 bits, which JavaScript represents exactly. */
+/** The number of characters in a sort key ({@link keyOf}): 6 bytes, which a JavaScript number represents exactly. */
 export const keyLength = 6;
 
 const keysPerStep = 4096;
@@ -12,7 +12,10 @@ export interface Texts {
   readonly length: number;
   /** Returns the length of the prefix that the text at `position` has in common with the text at position 0. */
   commonLength(position: number): number;
-  /** Returns what {@link keyOf} returns for the text at `position` and for `from`. */
+  /**
+   * Packs {@link keyLength} characters of the text at `position` into a number, as {@link keyOf} does. `from` is the
+   * index of the first of these characters.
+   */
   keyAt(position: number, from: number): number;
   /** Compares two texts completely. */
   compare(a: number, b: number): number;
@@ -58,7 +61,10 @@ export function* sortedTexts(texts: Texts): Steps<readonly number[]> {
   return yield* sortSteps(positions, (a, b) => inBounds(keys[a]) - inBounds(keys[b]) || texts.compare(a, b));
 }
 
-/** Returns the key of each text; undefined when the key of one text is NaN. */
+/**
+ * Returns the sort key ({@link keyOf}) of each text, from the end of the prefix that all texts have in common. Returns
+ * undefined when {@link keyOf} cannot represent the characters of one of the texts.
+ */
 function* keysOf(texts: Texts): Steps<Float64Array | undefined> {
   let from = texts.length === 0 ? 0 : texts.commonLength(0);
   for (let position = 1; position < texts.length && from > 0; position += 1) {

@@ -33,7 +33,7 @@ describe('WaitingItems', () => {
     expect(sorted([...returned.flat(), ...rest])).to.deep.equal(sorted(all));
   });
 
-  it('returns, by the time that 512 items are added, the first 256 of them, sorted by value', () => {
+  it('has returned the 256 items that were added first, sorted by value, when 512 items have been added', () => {
     const waiting = new WaitingItems(byValue);
     const returned = itemsOf(512).map((item) => waiting.add(item));
     expect(returned.flat()).to.deep.equal(sorted(itemsOf(256)));

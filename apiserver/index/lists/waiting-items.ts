@@ -1,4 +1,7 @@
-/** A value of an index, and the row of its object. */
+/**
+ * A value that an object has in an index, and the number of the object's row in the table of all objects of the kind
+ * (`EntryTable`).
+ */
 export interface Item {
   readonly value: string;
   readonly row: number;
@@ -22,7 +25,10 @@ export class WaitingItems {
   readonly #sort: (items: Item[]) => void;
   /** The items that were added last, in no particular order. */
   #fresh: Item[] = [];
-  /** Earlier items, in descending order, so that the next items to place are at the end. */
+  /**
+   * The items that were added before the last sort, in descending order. The lowest items are inserted into the index
+   * first, so they are at the end, where their removal takes the least time.
+   */
   #sorted: Item[] = [];
 
   /** `sort` sorts a list in the order of the index. */
@@ -34,7 +40,7 @@ export class WaitingItems {
     return this.#fresh.length + this.#sorted.length;
   }
 
-  /** Adds an item. Returns the items that have to be placed now, in order. */
+  /** Adds an item. Returns the items that the caller has to insert into the index now, in the order of the index. */
   add(item: Item): readonly Item[] {
     const count = this.#fresh.push(item);
     if (count % takenTogether > 0) return noItems;

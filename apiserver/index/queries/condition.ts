@@ -23,8 +23,9 @@ export interface Condition {
   /** False: an object meets the condition if one of its values passes the test. True: if none of them passes. */
   readonly negated: boolean;
   /**
-   * True when the {@link Candidates} for the test contain each object at most once. Then, for a test without `accepts`,
-   * `Candidates.count` is the number of objects with a value that passes.
+   * True when {@link candidatesOf} finds each object at most once for the field `test`. Then `Candidates.count` is the
+   * number of objects with a value that passes the test, unless the test has a function `accepts`, which may refuse
+   * some of the values.
    */
   readonly onePerObject: boolean;
 }
@@ -36,12 +37,12 @@ interface Slice {
   readonly to: number;
 }
 
-/** Slices that contain all entries that meet a condition, and perhaps others. */
+/** Ranges of sorted indexes. Together they contain all entries that meet a condition, and perhaps other entries. */
 export interface Candidates {
   readonly slices: readonly Slice[];
   /** The number of items in all `slices` together. */
   readonly count: number;
-  /** True when the slices contain exactly the entries that meet the condition, each once. */
+  /** True when {@link slices} contain exactly the entries that meet the condition, each once. */
   readonly exact: boolean;
 }
 
@@ -130,8 +131,8 @@ export function candidatesOf(condition: Condition): Candidates | undefined {
 }
 
 /**
- * Returns the number of objects that meet the condition, without visiting them; undefined when the ranks of the index
- * do not tell their number.
+ * Returns the number of objects that meet the condition, computed from positions in the index. Returns undefined when
+ * the positions do not give the exact number, so that the objects must be visited.
  */
 export function countMatches(condition: Condition, size: number): number | undefined {
   const found = candidatesOf(condition.negated ? { ...condition, negated: false } : condition);
@@ -139,12 +140,15 @@ export function countMatches(condition: Condition, size: number): number | undef
   return condition.negated ? size - found.count : found.count;
 }
 
-/** Returns the slices of the values that pass the test, in the order of ranks. */
+/**
+ * Returns the ranges of a sorted index in which objects have values that pass the test. The ranges are in the order of
+ * their positions in the index.
+ */
 function slicesOf({ index, test }: Condition): readonly Slice[] {
   const list = index.values;
   switch (test.kind) {
     case 'any':
-      // The index for a sort has each object once, even if objects have several values.
+      // `index.values` lists an object once for each of its values; the index for a sort lists each object only once.
       return [all(index.order(false))];
     case 'listed':
       return (

@@ -50,13 +50,13 @@ export function parseContinueToken(text: string, scope: ContinueScope): Continue
 }
 
 function decode(text: string): Token {
-  if (text.length > maxLength) throw notValid(`the key is longer than ${maxLength} characters`);
-  if (!/^[\w-]+$/.test(text)) throw notValid('the key is not base64url');
+  if (text.length > maxLength) throw notValid(`the continue parameter is longer than ${maxLength} characters`);
+  if (!/^[\w-]+$/.test(text)) throw notValid('the continue parameter is not base64url');
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(text, 'base64url').toString());
   } catch (error) {
-    throw notValid('the key does not contain JSON', error);
+    throw notValid('the decoded continue parameter is not JSON', error);
   }
   if (!isToken(value)) throw notValid('server does not recognize this encoded version');
   if (!isCount(value.rv) || value.rv === 0) throw notValid('incorrect encoded start resourceVersion');

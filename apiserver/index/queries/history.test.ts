@@ -88,7 +88,7 @@ describe('History', () => {
     fc.assert(fc.property(fc.array(step, { maxLength: 30 }), run), { numRuns: 500 });
   });
 
-  it('returns all chunks of a list at one revision; after changes, only the first of the further chunks visits all objects', () => {
+  it('reads a list in chunks at one revision; after a change of objects, only the next chunk visits all objects', () => {
     const kind = createCrowd();
     const query = compileQuery(kind.cache, byAge);
     const { revision } = kind;
@@ -107,7 +107,7 @@ describe('History', () => {
     expect(costs).to.deep.equal([10, 60, 10, 10, 10]);
   });
 
-  it('keeps a limited number of snapshots of limited length, and reconstructs dropped snapshots', () => {
+  it('keeps at most maxSnapshots query results with maxEntries objects in all, and computes a dropped result again', () => {
     const kind = createCrowd({ maxSnapshots: 2, maxEntries: 60 });
     kind.put('p1', 40);
     const ask = (options: typeof byAge | typeof ofRed, revision: number) =>
@@ -125,7 +125,7 @@ describe('History', () => {
     expect(kind.history.selectAt(compileQuery(kind.cache, byAge), 1000).total).to.equal(50);
   });
 
-  it('throws Expired for revisions below the floor, with or without a snapshot, and drops such snapshots', () => {
+  it('throws Expired for a revision below the floor even if the result of the query is kept, and drops this result in prune()', () => {
     const kind = createCrowd();
     const query = compileQuery(kind.cache, byAge);
     kind.put('p1', 7);

@@ -39,7 +39,7 @@ export class History {
   readonly #feed: ChangeFeed;
   readonly #snapshots: LruCache<string, Snapshot>;
 
-  /** Creates a history. The feed must have every change of the cache after the feed's floor. */
+  /** Creates a history. The feed must have every change of the cache after the revision {@link ChangeFeed.floor}. */
   constructor(cache: KindCache, feed: ChangeFeed, options: HistoryOptions = {}) {
     this.#cache = cache;
     this.#feed = feed;
@@ -50,7 +50,7 @@ export class History {
     });
   }
 
-  /** The number of snapshots that are kept. */
+  /** The number of snapshots (results of queries at earlier revisions) that are in memory. */
   get snapshots(): number {
     return this.#snapshots.size;
   }
@@ -81,7 +81,10 @@ export class History {
     return pageOf(entries, page, present.visited);
   }
 
-  /** Runs a query that selects few objects, and undoes many changes in several turns of the event loop. */
+  /**
+   * Runs a query that selects few objects, at a revision after which many changes were made. Computes the states at this
+   * revision from the current ones, in several turns of the event loop.
+   */
   async #undoMany(query: Query, revision: number, page: PageBounds): Promise<SelectedEntries> {
     const present = select(this.#cache, query);
     const entries = await runSteps(undoLater(placesSteps(present.entries), query, this.#statesAt(revision)), true);

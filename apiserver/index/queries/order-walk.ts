@@ -111,7 +111,7 @@ export function placesInOrder({ table }: KindCache, key: SortKey): Steps<EntryPl
   return reordered(table.placesOf(rows), count, key);
 }
 
-/** Does the work of {@link placesInOrder} without a pause. */
+/** Returns all entries of a kind in the order of one key, like {@link placesInOrder}, but in one step. */
 export function entriesInOrder({ table }: KindCache, key: SortKey): readonly Entry[] {
   const { rows, count } = rowsByValue(key);
   const order = allSteps(orderOf({ length: rows.length, entry: (at) => table.entry(inBounds(rows[at])) }, count, key));
@@ -142,7 +142,8 @@ function* orderOf(
 ): Steps<Int32Array> {
   const order = Int32Array.from({ length: entries.length }, (_, at) => at);
   let filled = 0;
-  // For a descending key, the highest value comes first in the result. Entries with the same value keep their order.
+  // If the sort key is descending, the entries with the highest value come first in the result. Entries with the same
+  // value stay in the order in which they were given.
   for (let end = descending ? count : 0; end > 0; end = count - filled) {
     const value = index.sortValue(entries.entry(end - 1), true);
     let start = end - 1;
@@ -221,8 +222,9 @@ function sortGroup({ list, from, to }: Group, { rest }: Keys, { accepts, emit }:
 }
 
 /**
- * Visits a group that would take long to sort. The index of the next key has the whole kind in order, and it is faster
- * to find the members of a large group there.
+ * Visits the entries that share a value of the first sort key, in the order of the other sort keys. Does not sort these
+ * entries: walks the whole kind in that order, by the index of the second sort key, and skips all other entries. For
+ * many entries, this is faster than to sort them.
  */
 function filterGroup({ value }: Group, { first, rest }: Keys, { accepts, emit }: Walk): boolean {
   const isMember = (entry: Entry): boolean => first.index.sortValue(entry, first.descending) === value;
@@ -235,8 +237,8 @@ function groupAt({ index, descending }: SortKey, position: number): Group {
   if (position >= size) return { list: index.absent, from: 0, to: index.absent.size, start: size, value: undefined };
   const rank = descending ? size - 1 - position : position;
   const value = list.valueAt(rank);
-  // The group ends at an adjacent entry with another value, so no search for that end is needed. This is the usual case
-  // when most values are different.
+  // The start of the group is searched only if the previous entry has the same value, and its end only if the next
+  // entry has the same value. When most values are different, this saves most of the searches.
   const from = rank > 0 && list.valueAt(rank - 1) === value ? list.rankOf(value) : rank;
   const to = rank + 1 < size && list.valueAt(rank + 1) === value ? list.rankAfter(value) : rank + 1;
   return { list, from, to, start: descending ? size - to : from, value };

@@ -84,7 +84,7 @@ describe('prepareQuery', () => {
     });
   }
 
-  it('is complete and correct if, meanwhile, a reader builds the same index or all objects are replaced [slow]', async () => {
+  it('builds a complete and correct index, even if a reader builds it or all objects are replaced meanwhile [slow]', async () => {
     const random = seededRandom(1);
     const cache = crowd(random);
     const options = queries['a label selector'] as QueryOptions;
@@ -107,7 +107,7 @@ describe('prepareQuery', () => {
     expectSame(next, options);
   });
 
-  it('takes the order of names from the index of names, if this index is built, and builds the other indexes correctly', async () => {
+  it('builds the other indexes correctly when it takes the order of names from an index of names that is already built', async () => {
     const random = seededRandom(2);
     const cache = crowd(random);
     const byName = queries['a sort by name'] as QueryOptions;

@@ -89,7 +89,7 @@ describe('compileQuery', () => {
     ]);
   });
 
-  it('compares labels with > and < as whole numbers below 2^63, and selects no other label', () => {
+  it('> and < compare labels as whole numbers below 2^63, and select no object whose label has another value', () => {
     const cache = createPersonCache();
     const isSelected = (label: string, operator: 'gt' | 'lt', limit: string) => {
       const query = compileQuery(cache, { labelSelector: [{ key: 'n', operator, values: [limit] }] });

@@ -124,7 +124,8 @@ function fieldCondition(cache: KindCache, requirement: Requirement): Condition |
   }
   const negated = operator === 'notin' || operator === 'absent';
   const index = cache.index(key) ?? cache.index(shortNames.get(key) ?? key);
-  // `metadata.namespace` can be selected for every kind. Objects of a cluster-scoped kind have no namespace.
+  // Only a cluster-scoped kind has no index of `metadata.namespace`. Its objects have no namespace. So a selector of a
+  // namespace selects none of them, and its negation selects all.
   if (index === undefined && key === 'metadata.namespace') return negated ? 'all' : 'none';
   if (index === undefined) throw notIndexed(cache, 'field label', key);
   if (operator === 'exists' || operator === 'absent') {

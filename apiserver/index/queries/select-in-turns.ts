@@ -78,7 +78,7 @@ async function filterAll(cache: KindCache, query: Query, wanted: Wanted): Promis
   return filterInTurns(await runSteps(firstOrder(cache, query), true), query, wanted);
 }
 
-/** Returns all objects, as they are at the time of the call, in the order of a query's first key. */
+/** Returns all objects, as they are at the time of the call, in the order of a query's first sort key. */
 export function firstOrder(cache: KindCache, { order }: Query): Steps<EntryPlaces> {
   return placesInOrder(cache, inBounds(order[0]));
 }
@@ -100,8 +100,8 @@ interface Wanted {
 }
 
 /**
- * Returns the page of a query, from all objects in the order of its first key. If the query has no other key, and the
- * total is known, the objects after the page are not visited.
+ * Returns a page of a query's matches. `all` has all objects, in the order of the query's first sort key. If the query
+ * has no second sort key and `total` is known, the objects after the page are not visited.
  */
 export async function filterInTurns(all: EntryPlaces, query: Query, { page, total }: Wanted): Promise<SelectedEntries> {
   const isSorted = query.order.length < 2;
@@ -140,7 +140,7 @@ async function matchesAmong(
   return { found, visited };
 }
 
-/** Sorts entries by all keys. The given entries are already in the order of the first key. */
+/** Sorts entries by all sort keys. The given entries are already in the order of the first sort key. */
 function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortKey[]): Steps<Entry[]> {
   const sorted: Entry[] = [];
   const compare = compareByOrder(rest);

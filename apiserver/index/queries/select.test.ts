@@ -57,7 +57,7 @@ describe('the objects that select visits', () => {
     expect(visited).to.equal(4);
   });
 
-  it('are, for a sort by several keys, only the objects that have the same value of the first key as those of the page', () => {
+  it('are, for a sort by several keys, only objects whose first key has a value that occurs on the page', () => {
     const { entries, visited } = run({ sort: [{ field: 'spec.age' }, { field: 'name', direction: 'desc' }] }, half);
     expect(entries[0]?.name).to.equal('p19950');
     expect(visited).to.be.at.most(400);

@@ -28,7 +28,10 @@ interface Bounds {
 }
 
 export interface Plan {
-  /** The smallest set of candidates that an index can enumerate. */
+  /**
+   * The smallest set of objects that an index lists for one condition of the query. All matches are in this set.
+   * Undefined when no index lists a set for any condition.
+   */
   readonly candidates: Candidates | undefined;
   /** The number of matches, if the ranks of indexes are enough to know it. */
   readonly total: number | undefined;

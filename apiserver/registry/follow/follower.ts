@@ -62,7 +62,10 @@ export class Follower {
   readonly #heartbeats: PeriodicTask;
   /** The latest revision that a hint reported, or that a caller waits for. It is lowered when the hint was wrong. */
   #heard = 0;
-  /** The latest revision that was noted in this way since the last query for the revision of the database began. */
+  /**
+   * The latest revision that a hint reported, or that a caller waits for, since the last query for the database's
+   * revision began.
+   */
   #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -81,7 +84,10 @@ export class Follower {
     this.#heartbeats.start();
   }
 
-  /** Finishes a running read. Then {@link reach} resolves for all callers. */
+  /**
+   * Reads no further changes. Waits for the read of changes that is in progress, and then ends the waits of all callers
+   * of {@link reach}, even if memory has not reached their revisions.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#unsubscribe();
@@ -100,7 +106,10 @@ export class Follower {
     this.#timer ??= this.#parts.clock.setTimeout(() => this.resume(), ownCommitMs);
   }
 
-  /** Reads the reported changes: when no commit is running, or when a hint has waited for {@link ownCommitMs}. */
+  /**
+   * Starts to read the changes that hints have reported. Called once this process has no commit in progress, or, if a
+   * commit takes longer, {@link ownCommitMs} after a hint.
+   */
   resume(): void {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = undefined;

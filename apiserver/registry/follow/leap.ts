@@ -9,17 +9,18 @@ import type { Resource } from '../kinds/resource.ts';
 /** The state of a kind at a later revision, without the changes that led to it. */
 export interface LaterState {
   readonly revision: number;
-  /** The entries by key. */
+  /** The objects of the kind at this revision, by key. */
   readonly entries: ReadonlyMap<string, Entry>;
 }
 
-/** A later state of a kind that is ready to be applied. */
+/** Replaces the in-memory data of a kind with its state at a later revision. The differences are already computed. */
 export interface Leap {
-  /** False when the kind has changed since this leap was prepared, so that a new leap must be prepared. */
+  /** False when the kind has changed since the differences were computed, so that {@link take} must not be called. */
   isCurrent(): boolean;
   /**
-   * Applies the state to the kind in the current turn of the event loop. Watchers lose their position. Resolves when
-   * the subscribers in this process have received all differences.
+   * Replaces the in-memory objects of the kind with those at the later revision, in the current turn of the event
+   * loop. Open watches get 410, because the changes between the two revisions are unknown. Resolves when the
+   * subscribers in this process have received all differences.
    */
   take(): Promise<void>;
 }

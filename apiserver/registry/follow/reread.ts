@@ -18,7 +18,7 @@ const changesPerPage = 1000;
 /** A kind that is kept in memory without a {@link Resource}. */
 export interface FollowedKind {
   readonly kindNumber: number;
-  /** Applies the next change. */
+  /** Applies a change of the kind to memory. It is called in the order of the change log. */
   readonly apply: (change: Change) => void;
   /**
    * Replaces all rows in memory by `rows`, a map from keys to rows. It is called when the log no longer has the changes
@@ -57,7 +57,8 @@ export async function reread(parts: RereadParts): Promise<void> {
   const { table, log, hidden, revisions } = parts;
   while (!parts.isStopped()) {
     const state = await readState(parts);
-    // This process's own writes may have advanced memory meanwhile, past the state that was read.
+    // While the state was read, writes of this process may have advanced memory to the revision of the state or a later
+    // one. Then the state is not needed.
     if (state !== undefined && state.revision <= revisions.current) return;
     if (state === undefined) continue;
     const leaps = await leapsTo(state);

@@ -37,8 +37,8 @@ const shortChanges = 1000;
 const changesPerGroup = 256;
 
 /**
- * The fraction of `maxBytes` at which a group is closed. A group is dropped as a whole, so a group of large objects
- * must not contain all of the history.
+ * The part of `maxBytes` that one group of changes may fill: after that, a new group begins. All changes of a group are
+ * dropped together, so a group with changes of large objects must not contain the whole history.
  */
 const groupShare = 1 / 64;
 

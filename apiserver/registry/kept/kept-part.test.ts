@@ -28,7 +28,10 @@ function packed(
   return packer.pack();
 }
 
-/** Returns the entry that `part` has for the revision of the given entry. The returned entry is in new blocks. */
+/**
+ * Reads the entry with the revision of the given entry from `part`, which is a packed group of entries. The record and
+ * the bytes of the returned entry are in new blocks.
+ */
 function unpacked(part: KeptPart, { revision, bytes }: Entry): Entry {
   return part.entryAt(inBounds(part.find(revision)), bytes, new Slabs());
 }

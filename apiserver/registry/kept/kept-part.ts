@@ -6,18 +6,22 @@ import { copyRecord } from '../../index/create-entry.ts';
 import type { Slabs } from '../../index/slabs.ts';
 
 /**
- * The maximum number of entries of a part. A running server writes parts between the commits of clients, so each part
- * delays a commit. With 2,048 entries, the median of this delay was 4 ms; with 512, it was 1.0 to 1.3 ms.
+ * The server stores a kind's kept records in parts, each with at most this number of records. A running server writes
+ * parts between the commits of clients, so each part delays a commit. With 2,048 records, the median of this delay was
+ * 4 ms; with 512, it was 1.0 to 1.3 ms.
  */
 export const maxPartEntries = 512;
 
 /**
- * A part is complete when its records have this many bytes, even if it has fewer than {@link maxPartEntries} entries:
- * the record of an object with thousands of values of indexes is large.
+ * The number of bytes at which a part of a kind's kept records is complete, even if it has fewer than
+ * {@link maxPartEntries} records: the record of an object with thousands of values of indexes is large.
  */
 const maxPartBytes = 2 * 1024 * 1024;
 
-/** The first word of a part: the number of its format. A machine with another byte order reads another number. */
+/**
+ * The first 32 bits of a stored part of a kind's kept records: the number of the format. A machine with another byte
+ * order reads another number, and so refuses the part.
+ */
 const form = 0x6b657002;
 
 /**
@@ -82,7 +86,7 @@ export class PartPacker {
   }
 }
 
-/** Reads a packed part, and finds its entries by revision. */
+/** Reads a stored part of a kind's kept records, and finds the record of an object by its revision. */
 export class KeptPart {
   readonly #revisions: Float64Array;
   readonly #checks: Uint32Array;

@@ -21,7 +21,7 @@ export class KeptReader {
   readonly #apiVersion: string;
   readonly #keyPrefix: string;
   #part: KeptPart | undefined;
-  /** The next part, which the store reads while the current one is used. */
+  /** The next part of the kept records, which the store reads while the current part is used. */
   #next: Promise<KeptData | undefined> | undefined;
   #last = 0;
   #isOver = false;
@@ -34,7 +34,7 @@ export class KeptReader {
     this.#keyPrefix = keyPrefixOf(parts.kind);
   }
 
-  /** The number of entries in the parts that were read, including entries of former states of objects. */
+  /** The number of kept records that were read, including the records of former states of objects. */
   get size(): number {
     return this.#size;
   }
@@ -57,7 +57,10 @@ export class KeptReader {
     return !this.#isOver && revision > this.#last;
   }
 
-  /** Reads parts until it has the part that may contain this revision. */
+  /**
+   * Reads the next parts of the kept records, until a part has records up to this revision or no parts are left. Then
+   * {@link entryOf} can look for the record of this revision.
+   */
   async advance(revision: number): Promise<void> {
     while (this.isBefore(revision)) {
       const found = await (this.#next ?? this.#readAfter(this.#last));
@@ -67,7 +70,7 @@ export class KeptReader {
     }
   }
 
-  /** Reads the remaining parts, which contain only former states of objects. */
+  /** Reads the remaining parts of the kept records, which contain only records of former states of objects. */
   async finish(): Promise<void> {
     await this.advance(Infinity);
   }
@@ -119,7 +122,7 @@ export class KeptReader {
     }
   }
 
-  /** Deletes all parts, reports the reason, and reads no further parts. */
+  /** Deletes all kept records of the kind from the store, reports the reason, and reads no more of them. */
   async drop(reason: string): Promise<void> {
     this.#end();
     this.#last = 0;

@@ -2,14 +2,14 @@ import { crc32 } from 'node:zlib';
 import type { HashSecret } from '../../base/key-hash.ts';
 
 /**
- * The first of the last three words of a file: the number of its format. A machine with another byte order reads
- * another number.
+ * The number of the format of snapshots. It begins the last 12 bytes of a file, which are three 32-bit numbers. A
+ * machine with another byte order reads another number, and therefore refuses the file.
  */
 const form = 0x736e6102;
 
 /**
- * The length in bytes of the last three words of a file: the format, and the length and checksum of the footer, which
- * comes before these words.
+ * The length in bytes of the last three numbers of a file: the format, and the length and checksum of the footer, which
+ * comes before these numbers.
  */
 export const endBytes = 12;
 
@@ -18,10 +18,10 @@ export class UnusableSnapshot extends Error {
   override readonly name = 'UnusableSnapshot';
 }
 
-/** A piece of a file. */
+/** The length and the checksum of a part of a snapshot file, such as a block of objects. */
 export interface Piece {
   readonly bytes: number;
-  /** The CRC-32 of the bytes. */
+  /** The CRC-32 of the bytes of this part of the file. */
   readonly check: number;
 }
 
@@ -47,8 +47,9 @@ export interface SnapshotFooter {
   /** Two columns with a number for each row: the position of its record in the block, and the hash of its key. */
   readonly columns: readonly [Piece, Piece];
   /**
-   * For each index, a list with one entry for each part of the index: the piece of the file that has the numbers of the
-   * rows in the order of the part. The entry is null when the part is not built, or stores a value in each item.
+   * An index consists of sorted parts, such as its values, and the objects without a value. For each index, a list with
+   * one entry for each of its parts: the piece of the file with the numbers of the rows, sorted as in the part. The
+   * entry is null when the part is not built, or when the part stores a value in each item.
    */
   readonly orders: readonly (readonly (Piece | null)[])[];
   readonly facts: SnapshotFacts;

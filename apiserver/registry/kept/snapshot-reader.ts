@@ -17,8 +17,8 @@ export type SnapshotContent = TableContent & { readonly size: number; readonly o
 const readAtOnce = 16 * 1024 * 1024;
 
 /**
- * The number of groups that are in progress at the same time: one group is read while the main thread computes the
- * checksums of another.
+ * The number of groups of blocks that are in progress at the same time: while one group is read from the file, the main
+ * thread computes the checksums of another group.
  */
 const lanes = 2;
 

@@ -144,7 +144,10 @@ export class ValueKeeper {
     if (state !== undefined) state.saved = saved ?? { last: 0, size: 0 };
   }
 
-  /** Called when the kind was read from the store: from now on, its changes are saved. */
+  /**
+   * Called when all objects of the kind were read from the store: from now on, the keeper saves the records of objects
+   * that change.
+   */
   async finish(kindNumber: number): Promise<void> {
     const state = this.#states.get(kindNumber);
     if (state === undefined) return;

@@ -7,7 +7,7 @@ import { IndexBuildError } from './index-build.ts';
 /** The methods of the memory limit that the server calls while it loads the objects of a kind. */
 export type LoadMemory = Pick<MemoryLimit, 'begin' | 'end' | 'excess' | 'needOf' | 'collect'>;
 
-/** The count of all objects starts a garbage collection of V8 each time after it has read this number of bytes. */
+/** The number of bytes that {@link countObjects} reads between two garbage collections of V8. */
 const countedBytes = 16 * 1024 * 1024;
 
 /** Thrown when the objects of a kind do not fit into memory. */
@@ -41,7 +41,7 @@ async function countObjects(memory: LoadMemory, store: Store): Promise<StoredObj
   // A scan of one kind needs less memory than a scan of all kinds, which sorts the keys.
   for (const name of await store.names(kindNamePrefix)) {
     for await (const rows of store.scan(await store.numberOf(name))) {
-      // Without these collections, V8 would let more garbage accumulate than the process has free memory.
+      // Without this garbage collection, V8 would let more garbage accumulate than the process has free memory.
       if (uncollected >= countedBytes) {
         memory.collect();
         uncollected = 0;

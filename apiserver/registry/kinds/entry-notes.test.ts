@@ -48,8 +48,8 @@ function fieldsOf({
   return { key, name, namespace, uid, of, size, all, owners, deletion };
 }
 
-describe('the note of a change', () => {
-  it('contains the record of the object, so that another process gets the same entry without parsing the object', () => {
+describe('the note that a process sends to other processes with the change of an object', () => {
+  it('contains the record of the object, so that a process that receives it need not parse the object', () => {
     const note = new EntryNotes(fingerprint).write(person, values);
     const slabs = new Slabs();
     const entry = new EntryNotes(fingerprint).read(changeOf(note), slabs);

@@ -7,10 +7,13 @@ import type { StoredEntry } from '../../index/stored-entry.ts';
 import type { Change } from '../../store/store.ts';
 import { withRevision } from '../object/object-codec.ts';
 
-/** The length in bytes of the fingerprint, which comes before the record. */
+/**
+ * The length in bytes of the fingerprint of a process's indexes and program. A process that sends the record of an
+ * object to other processes puts its fingerprint before the record.
+ */
 const markBytes = 32;
 
-/** The size in bytes of a block of memory, which many notes share. */
+/** The size in bytes of the blocks of memory in which {@link EntryNotes} writes notes, many in each block. */
 const blockBytes = 64 * 1024;
 
 const noBytes = Buffer.alloc(0);
@@ -31,7 +34,7 @@ export class EntryNotes {
     this.#mark = Buffer.from(fingerprint, 'base64');
   }
 
-  /** Returns a note: the fingerprint of this process, followed by the record of an object. */
+  /** Returns a note: the fingerprint of this process's indexes and program, followed by the record of an object. */
   write(object: EntryObject, values: IndexValues): Buffer {
     const { block, at, footprint } = createEntry(object, { revision: 0, bytes: noBytes, values, slabs: this });
     this.#mark.copy(block.bytes, at - markBytes);
@@ -48,7 +51,10 @@ export class EntryNotes {
     return this.entryOf(note, { revision, bytes: withRevision(data, revision, slabs.allocate), slabs });
   }
 
-  /** Returns an entry with the record in a note. The note must begin with the fingerprint of this process. */
+  /**
+   * Returns an entry with the record that `note` has: the bytes that {@link write} returned in this or another process.
+   * The caller has checked that the note begins with the fingerprint of this process.
+   */
   entryOf(
     note: Uint8Array,
     { slabs, ...state }: { readonly revision: number; readonly bytes: Buffer; readonly slabs: Slabs },

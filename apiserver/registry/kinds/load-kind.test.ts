@@ -240,7 +240,7 @@ describe('loadKind', () => {
     [3, ''],
     [20, ' [slow]'],
   ] as const) {
-    it(`reads the same objects and indexes from a snapshot with later changes as from the database, after any sequence of steps${tier}`, async () => {
+    it(`reads the same from a snapshot and the changes after it as from the database, after random writes, stops and kills${tier}`, async () => {
       let restored = 0;
       const run = async (drawn: readonly ({ readonly step: string } & Partial<Written>)[]): Promise<void> => {
         const kind = served();

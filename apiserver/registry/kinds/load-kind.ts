@@ -32,7 +32,7 @@ export interface LoadParts extends CheckedReadParts {
   readonly snapshots?: SnapshotKeeper | undefined;
   /** The revision that memory had when the opening of the kind began. */
   readonly current: number;
-  /** The changes of the kind that memory has, up to the revision {@link current}. */
+  /** The changes of the kind's objects that are in memory, in the `UnservedLog`, up to the revision {@link current}. */
   readonly changes: readonly Change[];
 }
 

@@ -34,7 +34,10 @@ import type { Rules } from '../rules/write-request.ts';
 
 export { IndexBuildError };
 
-/** The number of bytes of changes that are converted in one turn of the event loop. A turn takes 10 ms. */
+/**
+ * The number of bytes of the change log that are converted to changes of the feed in one turn of the event loop. This
+ * takes 10 ms.
+ */
 const bytesPerTurn = 1024 * 1024;
 
 export interface OpenParts {
@@ -225,8 +228,8 @@ function rowsOf(change: Change): readonly Row[] {
 }
 
 /**
- * Converts a change of the log to a change of the feed. Most changes are the last change of their object: then the new
- * state is already in memory.
+ * Converts a change of the log to a change of the feed. If the change is the last one of its object, as most are, this
+ * takes the new state from memory; otherwise it decodes the new state from the log.
  */
 function restore(resource: Resource, change: Change): FeedChange {
   const { cache, keyPrefix } = resource;

@@ -53,8 +53,9 @@ export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
 }
 
 /**
- * Runs `work` like {@link whenConverted}. If the fetch of an optional conversion fails, this conversion throws the
- * error of the fetch in the next run of `work`. The function that ends this is added to `refusals`.
+ * Runs `work`; each time `work` needs a conversion that is missing, asks the webhook for it, and runs `work` again. If
+ * the webhook fails for an optional conversion, the next run of `work` gets this error from the conversion. The
+ * conversion throws the error until the caller calls the function that is added to `refusals`.
  */
 async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
   for (let fetches = 0; fetches < maxFetches; fetches += 1) {
@@ -73,8 +74,9 @@ async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]):
 }
 
 /**
- * Fetches the result of a conversion. If this fails, rejects with the error; but if the conversion is optional, makes
- * it throw the error each time it is attempted, until the returned function is called.
+ * Fetches the result of a conversion. Rejects with the error if this fails. For an optional conversion that fails with
+ * an ApiError, resolves with a function instead: until this function is called, each attempt at the conversion throws
+ * the error.
  */
 async function fetched(pending: PendingConversion): Promise<(() => void) | undefined> {
   const { converter, object, apiVersion, isOptional } = pending;

@@ -25,7 +25,10 @@ export interface CheckedReadParts extends Omit<ReadParts, 'kept'> {
 /** The maximum number of objects whose index values are computed again as a check. This takes 10 ms. */
 const sampleSize = 1_000;
 
-/** The number of bytes of objects after which this check ends. To parse this many bytes takes 100 ms. */
+/**
+ * The number of bytes of objects after which the check of index values ends, even if it has checked fewer than
+ * {@link sampleSize} objects. To parse this many bytes takes 100 ms.
+ */
 const sampleBytes = 16 * 1024 * 1024;
 
 /** The maximum numbers of objects and of bytes that are parsed in one turn of the event loop. */
@@ -62,7 +65,10 @@ function hasFunction({ indexes }: KindCache): boolean {
   return indexes.some(({ spec }) => spec.indexFunc.definition === undefined);
 }
 
-/** The entries from which a sample is taken, by their positions. */
+/**
+ * Gives access to the entries of a kind by position. {@link varyingIndexes} reads entries at random positions, and
+ * checks their index values.
+ */
 export interface SampledEntries {
   readonly length: number;
   readonly entry: (at: number) => Entry;

@@ -81,7 +81,7 @@ export async function readKind(
   return entries;
 }
 
-/** A row of a page. */
+/** The position of a row in a page of rows that was read from the store. */
 interface PlaceInPage {
   readonly rows: readonly Row[];
   readonly at: number;

@@ -61,7 +61,7 @@ export type ResourceTableParts = Omit<
 export class ResourceTable extends EventEmitter<TableEvents> {
   readonly #parts: ResourceTableParts;
   readonly #slots = new Map<string, Slot>();
-  /** The result of the last search for a slot; undefined once the slots have changed. */
+  /** The kind that was last looked up by its path; undefined once a kind has been registered or unregistered. */
   #last: FoundSlot | undefined;
   readonly #served = new Map<number, Resource>();
   /** The unregistered kinds that still have running work, by group and plural. */
@@ -101,8 +101,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   /**
-   * Returns the slot of a kind. The last result is cached, because most requests need it more than once, and many
-   * requests are for the same kind as the one before.
+   * Returns the registered kind at a path; undefined when there is none. The last result is cached, because most
+   * requests need it more than once, and many requests are for the same kind as the request before.
    */
   #slotAt(group: string, version: string, plural: string): Slot | undefined {
     const last = this.#last;
@@ -272,7 +272,10 @@ function notServedYet({ registration, hasFailed }: Slot): ApiError {
   );
 }
 
-/** Resolves when the build and all writes of an unregistered kind have ended. */
+/**
+ * Closes an unregistered kind to writes. Resolves when the indexing of its objects has ended, and all earlier writes
+ * have ended.
+ */
 async function leave({ ready, resource }: Slot): Promise<void> {
   const written = resource?.close();
   await ready.catch(() => undefined);

@@ -48,7 +48,7 @@ export interface ResourceParts {
   readonly cache: KindCache;
   readonly feed: ChangeFeed;
   readonly history: History;
-  /** The store's numbers of the unique indexes, by name. */
+  /** The number that the store assigned to each unique index, by the name of the index. */
   readonly indexNumbers: ReadonlyMap<string, number>;
   /**
    * Writes and reads notes, with which a process sends index values of an object to the other processes; undefined when
@@ -343,8 +343,8 @@ export class Resource {
 
   /**
    * Adds `changesIn` to the rules of a version if the kind has several versions. `changesIn` returns the fields that a
-   * write changes, with their names in a given version: managers that wrote in that version own fields by these names,
-   * and lose the changed ones.
+   * write changes, with the names that these fields have in a given version. A field manager that wrote in that version
+   * owns fields under these names, and no longer owns the fields that the write changes.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;
@@ -369,7 +369,7 @@ export class Resource {
   }
 }
 
-/** Converts a change of the store to a change of the feed. */
+/** Returns a stored change of an object in the form in which watches and listeners receive it. */
 export function feedChange(
   op: Operation['op'],
   entry: Entry,

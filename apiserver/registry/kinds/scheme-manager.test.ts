@@ -66,7 +66,7 @@ describe('SchemeManager', () => {
     expect(Object.isFrozen(registration.descriptor) && Object.isFrozen(registration.descriptor.indexes)).to.equal(true);
   });
 
-  it('joins the indexes of the model and of the callback, and refuses a name that both have [spec 2.8-name-unique]', () => {
+  it('registers the indexes that the model and the callback of register() declare, and refuses a name in both [spec 2.8-name-unique]', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } },
@@ -160,7 +160,7 @@ describe('SchemeManager', () => {
     expect([manager.lookup(gvk), manager.lookup(v1), manager.list()]).to.deep.equal([undefined, undefined, []]);
   });
 
-  it('refuses a reserved group for a plugin, and accepts it for the service [spec 2.1-group-service]', () => {
+  it('refuses a plugin's model in a reserved group, and accepts a model of the server itself in this group [spec 2.1-group-service]', () => {
     const reserved = model({ group: 'homeostat.internal' });
     expect(() => manager.register(reserved, undefined, plugin)).to.throw(ModelError, 'group');
     expect(manager.register(reserved).owner).to.equal('service');
@@ -218,7 +218,7 @@ describe('SchemeManager', () => {
     expect(manager.lookup(gvk)).to.equal(undefined);
   });
 
-  it('refuses to unregister the kind of another owner', () => {
+  it('refuses to unregister a kind for a plugin other than the one that registered it', () => {
     manager.register(Person, undefined, plugin);
     expect(() => manager.unregister(gvk, 'intruder')).to.throw(ModelError, '"people"');
     expect(manager.lookup(gvk)?.owner).to.equal('people');
@@ -279,7 +279,7 @@ describe('SchemeManager', () => {
       ['a broken rule', { ...model({}), shortNames: ['P'] }, 'people', 'shortNames'],
     ];
     for (const [what, next, owner, rule] of refusals) {
-      it(`refuses ${what}`, () => {
+      it(`refuses a replacement, and keeps the registered model: ${what}`, () => {
         const before = manager.register(model({}), undefined, plugin);
         expect(() => manager.replace(next, owner)).to.throw(ModelError, rule);
         expect(manager.list()).to.deep.equal([before]);

@@ -17,7 +17,7 @@ export interface Registration<T extends ApiObject = ApiObject> {
 }
 
 export interface RegisterOptions {
-  /** The owner of the model. Default `service`, which may use reserved groups. */
+  /** The owner of the model. Default `service`: the server itself. Only this owner may use reserved groups. */
   readonly owner?: string;
   /** The group in the manifest of the plugin. Its models must be in this group or below it. */
   readonly group?: string;
@@ -35,10 +35,13 @@ interface SchemeEvents {
   readonly replaced: (registration: Registration) => void;
 }
 
-/** The owner of the service's own models. */
+/** The name that stands in {@link Registration.owner} when the server itself, and no plugin, registered the model. */
 export const serviceOwner = 'service';
 
-/** The registered kinds, each with its owner. All methods are synchronous; listeners react to registrations. */
+/**
+ * The registered kinds, each with its owner: the plugin, the CustomResourceDefinition or the server that declares the
+ * kind. All methods are synchronous; listeners react to registrations.
+ */
 export class SchemeManager {
   /** The domain of the service's own groups, in and below which no plugin may register a kind (spec 2.1). */
   readonly serviceDomain: string;
@@ -55,10 +58,12 @@ export class SchemeManager {
   }
 
   /**
-   * Registers a model, with its other versions if it has any (`defineVersions`). If the owner has already registered
-   * this version of the kind, nothing changes, even if the schema differs, and the first registration is returned. An
-   * error leaves all registrations as they were. @throws ModelError that names the attribute and the rule, or both
-   * owners, or the indexes that differ from the first registration; any error of the callback or of a listener.
+   * Registers a model, with its other versions if it has any (`defineVersions`). `options.owner` says who declares
+   * the model: a plugin, a CustomResourceDefinition or the server. If this owner has already registered this version
+   * of the kind, nothing changes, even if the schema differs, and the first registration is returned. An error leaves
+   * all registrations as they were. @throws ModelError that names the attribute and the rule that it breaks, or both
+   * owners if another one has registered the kind, or the indexes that differ from the first registration; any error of
+   * the callback or of a listener.
    */
   register<T extends ApiObject>(
     model: Model<T>,
@@ -235,7 +240,7 @@ export class OwnedScheme {
     return this.#manager.unregister(model, this.#options.owner);
   }
 
-  /** Returns the kinds that this owner has registered and not unregistered, in the order of registration. */
+  /** Returns the kinds that the plugin has registered and not unregistered, in the order of registration. */
   registered(): readonly Registration[] {
     return this.#manager.list().filter(({ owner }) => owner === this.#options.owner);
   }

@@ -10,7 +10,10 @@ import type { Revisions } from '../history/revisions.ts';
 export interface SyncParts {
   readonly store: Store;
   readonly revisions: Revisions;
-  /** Applies the kind's changes up to a revision to the resource. Memory must have reached this revision. */
+  /**
+   * Applies the kind's changes up to the revision `upTo` to the objects and indexes of the resource. This process must
+   * already have received all changes up to `upTo`.
+   */
   readonly replay: (upTo: number) => void;
   /** Returns true when changes were lost, so that the resource has to be read again. */
   readonly isLost: () => boolean;

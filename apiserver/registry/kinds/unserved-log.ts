@@ -47,7 +47,10 @@ export class UnservedLog {
   #losses = 0;
   readonly #hidden: number | undefined;
 
-  /** `hidden` is the number of a kind that is never served. Its changes are not kept. */
+  /**
+   * The log has the changes after the revision `floor`. `hidden` is the number that identifies a kind which
+   * is never served; the log does not keep the changes of this kind.
+   */
   constructor(floor: number, hidden?: number) {
     this.#hidden = hidden;
     this.#floor = floor;
@@ -55,8 +58,8 @@ export class UnservedLog {
   }
 
   /**
-   * Reads the store's change log from the floor on, or from the start of the log if that is later. Calls `onChange` for
-   * each change, in order.
+   * Reads the changes in the store's change log after the revision `floor` that the constructor got. When the store has
+   * compacted some of them, reads only the later ones. Calls `onChange` for each change, in order.
    */
   async read(store: Store, onChange: (change: Change) => void): Promise<void> {
     for (let size = firstPage; ;) {
@@ -72,12 +75,12 @@ export class UnservedLog {
     }
   }
 
-  /** The revision of the last change that was added; the floor if no change was added after it. */
+  /** The revision of the last change that was added; if none was added, the revision after which this log begins. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** The numbers of the kinds that changed while they were not served. */
+  /** The numbers that identify the kinds which changed while they were not served. */
   get kinds(): ReadonlySet<number> {
     return this.#kinds;
   }

@@ -14,8 +14,8 @@ export const severalStepsBytes: number = 2 * stepBytes;
 const searchedBytes = 64 * 1024;
 
 /**
- * Steps that yield only `undefined`. Unlike `Steps`, they never yield `long`, because callers know from the size of the
- * object that the work is long.
+ * Steps that yield only `undefined`. General `Steps` yield `long` when the work turns out to take long. These steps
+ * need not tell that to callers, who know it from the size of the object.
  */
 type DecodeSteps<R> = Generator<undefined, R, undefined>;
 
@@ -53,7 +53,10 @@ interface Range {
 
 /** A part of a list or an object: some neighbouring members, or a single long member. */
 interface Part extends Range {
-  /** The position at which the value of a long member begins. In a list, it equals `from`. */
+  /**
+   * Only for a single long member: the position at which its value begins. In a list, this is `from`. In an object, the
+   * name of the member is before it.
+   */
   readonly valueAt?: number;
 }
 

@@ -81,8 +81,8 @@ export function withRevision(stored: Uint8Array, revision: number, allocate: All
   const at = marker + metadataMarker.length;
   const field = `"resourceVersion":"${revision}",`;
   const bytes = allocate(source.length + field.length);
-  // All bytes are copied at once, and the start is then moved. To copy the two parts separately would need a view of
-  // each part.
+  // One call copies all bytes behind the space for the field. The next call moves the bytes before the field to the
+  // start. Two copies, one before the field and one after it, would each need a view of the source.
   bytes.set(source, field.length);
   bytes.copyWithin(0, field.length, field.length + at);
   bytes.write(field, at, 'latin1');
@@ -114,7 +114,7 @@ export function isInVersion(stored: Uint8Array, apiVersion: string): boolean {
 export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
   if (isInVersion(stored, apiVersion)) return stored;
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  // apiVersion is the first field, and its value contains no quotes.
+  // The first `",` ends the apiVersion, because apiVersion is the first field, and its value contains no quotes.
   return Buffer.concat([startOf(apiVersion), source.subarray(source.indexOf('",') + 2)]);
 }
 

@@ -15,7 +15,10 @@ export interface ListPageParts {
   readonly size?: number;
   /** The continue token, when there are more matches. */
   readonly token?: string;
-  /** The number of further matches. Only set with a token, and not for a list with selectors, as in Kubernetes. */
+  /**
+   * The number of matches on later pages. Present only beside a continue token, and only for a list without selectors,
+   * as in Kubernetes.
+   */
   readonly remaining?: number;
 }
 

@@ -55,7 +55,7 @@ export class ObjectHistory {
       throw notFound(resource.model, key.name);
     const items: HistoryEntry[] = [];
     for (const change of found.changes) {
-      // The comparison of two large objects takes milliseconds.
+      // The comparison of two large objects takes milliseconds, so each comparison begins in another turn.
       if (items.length > 0) await nextTurn();
       items.push(this.#entryOf(resource, change, isSecret));
     }

@@ -32,7 +32,10 @@ const notChecked: FieldCause = {
     'Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 };
 
-/** The compiled rules, by the frozen components and the name of the schema. The servers of a process share them. */
+/**
+ * The compiled rules of models whose `components` are frozen, by the object `components` and the name of the model's
+ * schema. All servers of a process share these rules.
+ */
 const compiled = new WeakMap<object, Map<string, RuleNode | undefined>>();
 
 /**

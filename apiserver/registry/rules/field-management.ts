@@ -20,7 +20,7 @@ export interface FieldManagement {
    * computed; undefined if the request clears the entries.
    */
   entries(stored: ApiObject): Steps<ManagedFields | undefined>;
-  /** Returns the new entries of a write that changes the object. Hooks may have modified the proposed object. */
+  /** Returns the managedFields after a write that changes the object. Hooks may have modified the proposed object. */
   afterChange(
     entries: ManagedFields | undefined,
     states: States & { readonly proposed: ApiObject },

@@ -286,8 +286,9 @@ export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps
 }
 
 /**
- * Decides a change. `admitted` is the object that hooks returned, or the proposed object if there are no hooks. Returns
- * undefined when nothing changes.
+ * Checks the object that an update would store, and returns it, with the operation `update`, or `delete` if the object
+ * is being deleted and nothing keeps it any longer. Returns undefined when the update changes nothing. `admitted` is
+ * the object that hooks returned, or the proposed object if there are no hooks.
  * @throws ApiError
  */
 export function* decideUpdate(

@@ -149,8 +149,8 @@ export class StoreVault implements Vault {
         const unique = { add: [this.#claimOf(id).claim], remove };
         const operation = { key, kind: this.kindNumber, data, unique };
         const { revision: expect } = stored ?? {};
-        // If the write is refused, another process has become the holder. Memory then has the id of the other process,
-        // and this process tries again.
+        // If the write is refused, another process has stored its own id under the name meanwhile. Memory then has that
+        // id, and this process tries again to replace it.
         await this.#submit(
           expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },
         );

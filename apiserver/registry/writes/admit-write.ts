@@ -33,7 +33,7 @@ const hookNames = { create: 'onCreate', update: 'onUpdate', delete: 'onDelete' }
 /** A write of a kind with hooks. */
 interface HookedWrite {
   readonly verb: Proposal['verb'];
-  /** The resource in the version of the request. */
+  /** The kind of the object, in the version that the request names. */
   readonly resource: Resource;
   /** The entry that is changed or deleted; undefined for a creation. */
   readonly stored: Entry | undefined;

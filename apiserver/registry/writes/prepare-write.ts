@@ -49,8 +49,8 @@ export interface PreparedWrite {
 
 /**
  * Prepares a write. Returns a promise if the write is long, or if the version of the request is not the storage
- * version; otherwise returns the result at once. When a conversion between the versions is missing, the function
- * fetches it, and then prepares the write again with the same `next`.
+ * version; otherwise returns the result at once. When the result of a conversion webhook is missing, the function calls
+ * the webhook, and then prepares the same write again from the start.
  * @throws ApiError for an object that is too large, cannot be converted to the storage version or is invalid in it, has
  * a unique value that another object holds, or cannot be indexed because an index function fails.
  */
@@ -111,7 +111,7 @@ function withValues(
   return { op, key, object, answer, stored, leader, requires, data, values };
 }
 
-/** Returns the object without managedFields, which have no limit except the size of the object. */
+/** Returns the object without managedFields, because the limits of fields and items do not count these. */
 function withoutManagers({ metadata, ...fields }: ApiObject): object {
   return { ...fields, metadata: { ...metadata, managedFields: undefined } };
 }

@@ -34,8 +34,9 @@ export interface RegistryParts {
   /** The guards of writes. Default none: every user may write everything. */
   readonly guards?: readonly WriteGuard[];
   /**
-   * Puts writes that guards check into a sequence, so that each is checked again at its commit. Default: writes are
-   * checked only when they are planned.
+   * Commits users' writes to the kinds that a {@link WriteGuard} covers, such as roles, one after the other, and lets
+   * the guards check each write again just before its commit. Default: the guards check a write only when the write
+   * is planned.
    */
   readonly turns?: WriteTurns;
   /**
@@ -57,7 +58,7 @@ export interface ReviewedWrite {
   /** The entry that is changed or deleted; undefined for a creation. */
   readonly stored: Entry | undefined;
   readonly options: WriteOptions;
-  /** The warnings of the response, to which reviews add their own. */
+  /** The warnings of the response. Webhooks and policies add their own warnings to this list. */
   readonly warnings: string[];
 }
 

@@ -56,7 +56,7 @@ export interface RequestedChange {
    * decrypt, and objects that a webhook has not converted yet.
    */
   readonly takesLocked?: boolean;
-  /** The resource in the version of the request, if the change is made in the storage version instead. */
+  /** The kind in the version that the request names, if the change is made in the storage version instead. */
   readonly requested?: Resource;
 }
 
@@ -98,7 +98,7 @@ export class WritePlanner {
     return { uid: this.#parts.uuid(), draw: this.#draw, managedFields: undefined };
   }
 
-  /** Returns the guards and creation rules that apply to writes of a kind. */
+  /** Returns the {@link WriteGuard}s that check the writes of a kind, and the rules that check its creations. */
   rulesOf(resource: Resource): KindRules {
     const known = this.#kinds.get(resource);
     if (known !== undefined) return known;
@@ -342,7 +342,7 @@ interface Place {
 /** A proposal, and the data that hooks need to check it. */
 interface Asked {
   readonly resource: Resource;
-  /** The resource in the version of the request. Default {@link resource}. */
+  /** The kind in the version that the request names. Absent when this is the version of {@link resource}. */
   readonly requested?: Resource | undefined;
   readonly proposal: Proposal;
   /** The entry that is changed; undefined for a creation, and for an object that cannot be read. */

@@ -16,8 +16,8 @@ interface TurnHolder {
 
 export interface WriteTurnsParts {
   /**
-   * The access to the holder that the database stores. Undefined when no other process writes to the database: then no
-   * holder is needed.
+   * Makes this process the holder: the one process of the database that may commit writes which depend on other
+   * objects. Undefined when no other process writes to the database.
    */
   readonly holder: TurnHolder | undefined;
   readonly clock: Clock;

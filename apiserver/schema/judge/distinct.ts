@@ -37,8 +37,9 @@ export function isDistinct(items: readonly unknown[], identity: Identity, spend:
 }
 
 /**
- * Counts, in the identities of all items, each object and each list, and each value inside an object or list. Returns 0
- * when all identities are scalars.
+ * Counts the values that must be compared to find out whether the list has an item twice: each object, each list, and
+ * each value inside them. In a list of type `map`, only the key fields of an item are compared. Returns 0 when only
+ * scalars must be compared.
  */
 export function comparedValues(items: readonly unknown[], identity: Identity): number {
   let values = 0;
@@ -86,7 +87,7 @@ function countKey<K>(times: Map<K, number>, key: K): number {
   return before;
 }
 
-/** The result of {@link scalarIdentityOf} for an identity that contains objects or lists. */
+/** The result of {@link scalarIdentityOf} if an item of a set, or a key field of a map's item, is an object or list. */
 const noScalar: unique symbol = Symbol('no scalar');
 
 /**

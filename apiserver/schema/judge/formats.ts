@@ -62,7 +62,7 @@ function matcher(form: RegExp): Format {
 }
 
 function formatOf(definition: unknown): Format {
-  // The definition of an ordered format is an object, which has the check in `validate`.
+  // ajv-formats defines some formats, such as `date`, by an object: `validate` has the check.
   const isOrdered = typeof definition === 'object' && definition !== null && 'validate' in definition;
   const check = isOrdered ? definition.validate : definition;
   if (check instanceof RegExp) return matcher(check);

@@ -22,8 +22,8 @@ const maxSteps = 20_000_000;
 export const maxStepsAtOnce = 1_500_000;
 
 /**
- * The steps by which each validation of a value, in addition to its matches, brings the count nearer to the maximum.
- * They correspond to 10 ms, the maximum time of a validation.
+ * {@link PatternMatches.decide} counts the steps for one value: those of the matches, and this number for each time
+ * that it validates the value again. This number corresponds to 10 ms, the maximum time of one validation.
  */
 const stepsPerPass = 500_000;
 
@@ -56,8 +56,9 @@ export class PatternMatches {
   }
 
   /**
-   * Returns the result of `judge`, which is called again after each group of matches; undefined when the matches take
-   * too long.
+   * Returns the result of `judge`, which validates a value without a pause. While `judge` runs, each pattern match that
+   * would take long is assumed to succeed. This method then computes these matches in short steps, and calls `judge`
+   * again, until all matches are known. Returns undefined when the matches take too long.
    */
   *decide<R>(judge: () => R): Steps<R | undefined> {
     while (this.#steps <= this.#maxSteps) {

@@ -42,8 +42,8 @@ export interface InPlace {
 }
 
 /**
- * The schemas of one model, prepared for validation. A node is created when a value first needs it, so even a large
- * schema needs no preparation, and most objects need only a small part of it.
+ * The schemas of one model, in the form that validation uses: nodes. A node is created when a value first needs it. So
+ * even a large schema costs no time at the start, and most objects need only a few of its nodes.
  */
 export class SchemaNodes {
   readonly #components: Readonly<Record<string, JsonSchema>>;
@@ -208,9 +208,12 @@ function bitOf(type: string): number {
  */
 class ValueSet {
   readonly #scalars: ReadonlySet<unknown>;
-  /** The values of the set that are objects or lists, each as JSON with sorted keys. */
+  /** The allowed values (such as those of an enum) that are objects or lists, each as JSON with sorted keys. */
   readonly #containers: ReadonlySet<string>;
-  /** The number of JSON values in the largest object or list of the set. A value with more is not in the set. */
+  /**
+   * The number of JSON values in the largest object or list of this ValueSet. {@link has} returns false for an object
+   * or a list with more values, without a lookup.
+   */
   readonly #largest: number;
 
   constructor(values: readonly unknown[]) {

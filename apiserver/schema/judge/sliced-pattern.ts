@@ -7,7 +7,10 @@ interface Instruction {
   readonly op: number;
   /** The next state. State 0 means failure. */
   readonly out: number;
-  /** If `op` is an alternative: the other next state, besides `out`. If `op` is `emptyWidth`: its conditions. */
+  /**
+   * If `op` is an alternative: the second state that may come next; the first one is `out`. If `op` is `emptyWidth`:
+   * bits for the conditions that the position in the text must meet, such as {@link endText}.
+   */
   readonly arg: number;
   matchRune(rune: number): boolean;
 }
@@ -23,7 +26,10 @@ const failure = 5;
 const success = 6;
 const character = 8;
 
-/** The conditions of an instruction with the opcode {@link emptyWidth}, as bits. */
+/**
+ * The conditions on the position in the text, as bits. An instruction with the opcode {@link emptyWidth} requires some
+ * of them; for `beginLine`, the position must be the start of a line.
+ */
 const beginLine = 1;
 const endLine = 2;
 const beginText = 4;
@@ -68,7 +74,7 @@ export class SlicedPattern {
   }
 }
 
-/** The states of the machine after the characters that it has consumed. */
+/** The state machine of a pattern while it reads a text: the states that it is in after the last character read. */
 class Machine {
   hasMatched = false;
   steps = 0;
@@ -79,7 +85,7 @@ class Machine {
   /** For each state: the value of `#taken` when the state was last entered; 0 if it was never entered. */
   readonly #entered: Int32Array;
   #taken = 1;
-  /** The states that still have to be entered. */
+  /** A stack for {@link enter}: the states that it has found, but not entered yet. */
   readonly #open: Int32Array;
 
   constructor(instructions: readonly Instruction[]) {
@@ -97,7 +103,10 @@ class Machine {
     return steps;
   }
 
-  /** Consumes a character in every state. */
+  /**
+   * Reads the next character of the text: leaves all current states, and enters the next state of each state that
+   * accepts this character. `conditions` are those at the position after the character, such as a word boundary.
+   */
   take(rune: number, conditions: number): void {
     const former = this.#states;
     const count = this.#count;

@@ -73,7 +73,7 @@ describe('a validator', () => {
     }
   });
 
-  it('compiles a small schema from code at the first value whose interpretation takes too much work', () => {
+  it('compiles a small schema that code declares, as soon as one value takes too much work to interpret', () => {
     const validator = validatorOf({ type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } }, 'code');
     const values = times(20_000, () => 99);
     const made = functionsMade(() => expect(validator.violations(values)).to.deep.equal([]));

@@ -50,8 +50,8 @@ export class Validator {
   readonly #hasPatterns: boolean;
 
   /**
-   * @throws Error for a small schema of the origin `code` that refers to a missing schema, or has a pattern that RE2
-   * does not support.
+   * @throws Error when a plugin or the service wrote the schema, the schema is small, and it refers to a missing schema
+   * or has a pattern that RE2 does not support. The constructor does not check large schemas and schemas of clients.
    */
   constructor({ root, components, origin }: ValidatorParts) {
     const patterns = this.#patterns;
@@ -130,8 +130,8 @@ export class Validator {
     if (isValid === true) return nothing;
     const causes = isValid === false ? yield* matches.decide(() => this.#explainer.explain(value)) : undefined;
     if (causes === undefined) return tooComplex;
-    // The gate and the explainer never disagree (a test with random schemas checks this). If they did, a refused value
-    // must not be accepted.
+    // `#explainer` finds a violation in each value that `#isValid` refuses (a test with random schemas checks this). If
+    // it finds none, this throws, because a refused value must not be accepted.
     if (causes.length === 0) throw new Error('a schema has refused a value, but no violation was found');
     return causes;
   }

@@ -18,8 +18,8 @@ import { translateNamed, translateSchema } from './translate-schema.ts';
 const maxReferences = 250_000;
 
 /**
- * The share of {@link maxReferences} that is spent for each value that `distinct` compares with the values of all other
- * items: as much as for 2.5 references. So the comparisons of one check take at most 30 ms.
+ * In a list whose items must differ, the comparison of one value with the other items counts as this many references.
+ * A check may follow {@link maxReferences} references, so it compares at most 100,000 values, which takes 30 ms.
  */
 const referencesOfComparison = 2.5;
 
@@ -70,15 +70,16 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   if (!budget.isUsed) return check;
   return (value) => {
     budget.reset();
-    // If the check ended early, the value is refused: below `not`, a reference that was not followed would count as
-    // valid.
+    // When the budget is used up, the check follows no further references, and each of them counts as a violation.
+    // Below `not`, a violation makes a value valid. So the value is refused, whatever the check returns.
     return check(value) && !budget.isSpent;
   };
 }
 
 /**
- * Puts a check of the budget before each component. allOf is checked in order, so a component is not checked once the
- * budget is used up.
+ * Returns the schemas of the components, each in an `allOf` after a check of the budget. The budget limits how many
+ * references the validation of one value follows. An `allOf` is checked in order, so the schema of a component is not
+ * checked once the budget is used up.
  */
 function budgeted(definitions: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const entries = Object.entries(definitions);

@@ -28,7 +28,7 @@ export class Violations {
     return formatPath(this.path);
   }
 
-  /** Runs a step of the walk one level deeper, at a field or item. */
+  /** Calls the function with {@link path} one level deeper, at a field or item of the current value. */
   at(segment: PathSegment, step: () => void): void {
     this.path.push(segment);
     step();

@@ -27,10 +27,11 @@ const maxInlineBytes = 64 * 1024;
 const maxRequestBytes = 1.25 * 1024 * 1024;
 
 /**
- * The estimated sizes of a write and of a reference to a staged value. The size of a write does not include its values,
- * nor the three copies of its key.
+ * The estimated number of bytes that a write adds to a transaction, without the write's values and without the three
+ * copies of the object's key that the transaction contains.
  */
 const bytesPerWrite = 300;
+/** The estimated number of bytes of a reference to a value that was written before the transaction. */
 const bytesPerStaged = 300;
 
 /** The state on which a batch depends, and the previous states of its objects. */
@@ -99,7 +100,7 @@ export function batchWrite(plan: BatchPlan, state: StoredState, { layout, stagin
     operations: [
       ...objects,
       put(layout.log(plan.revision), formatRecord({ commit, changes })),
-      // A claim with a new holder is overwritten below, so it must not be dropped.
+      // If the batch gives a dropped claim to another object, the next line overwrites the claim; it is not deleted.
       ...plan.dropped.filter((claim) => !taken.has(claimId(claim))).map((claim) => drop(layout.claim(claim))),
       ...plan.taken.map((claim) => put(layout.claim(claim), claim.key)),
       ...(garbage.length > 0 ? [put(layout.garbage(plan.revision), JSON.stringify(garbage))] : []),
@@ -145,7 +146,7 @@ function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, stag
 interface InlineValue {
   readonly name: string;
   readonly size: number;
-  /** The number of bytes by which the transaction becomes smaller if this value is staged. */
+  /** The number of bytes that the transaction saves if this value is written before it, and not in it. */
   readonly saved: number;
 }
 
@@ -173,8 +174,8 @@ function previousName({ key }: Operation, { revision }: StoredObject): string {
 }
 
 /**
- * Returns the ids of the parts to which only the log refers once this change is written. They are deleted when the
- * change is compacted.
+ * A large value is stored in several keys of etcd, under one id. Returns the ids of those values of a change to which
+ * only the log refers once the change is written. The values are deleted when the change is compacted.
  */
 function garbageOf({ op, bytes, previous }: LoggedChange): string[] {
   const values = op === 'delete' ? [bytes, previous?.bytes] : [previous?.bytes];

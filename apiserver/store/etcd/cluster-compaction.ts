@@ -42,7 +42,7 @@ export class ClusterCompaction {
       this.#mark = { revision: header.revision, atMs: nowMs };
       if (mark) await connection.call('KV/Compact', { revision: mark.revision });
     } catch (err) {
-      // Another program or the cluster itself may have compacted later states already.
+      // Another program or the cluster itself has already compacted these states or later ones: nothing is left to do.
       if (err instanceof Error && err.message.includes('has been compacted')) return;
       logger.warn({ err, database: link.name }, 'old states of keys in etcd were not compacted; trying again');
     }

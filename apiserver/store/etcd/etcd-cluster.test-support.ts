@@ -196,7 +196,8 @@ export class EtcdCluster {
     const id = (await this.#ids()).get(member.name) ?? '';
     const others = this.#members.filter((each) => each !== member);
     await this.kill(member);
-    // The cluster refuses the removal as "unhealthy" until the other members have been connected for five seconds.
+    // The cluster refuses the removal as "unhealthy" until the other members have been connected for five seconds, so
+    // `#reconfigure` repeats the command until it succeeds.
     await this.#reconfigure(['member', 'remove', id], others);
     await member.proxy?.close();
     this.#generation += 1;
@@ -249,7 +250,7 @@ export class EtcdCluster {
 
   /** Returns true when a member can read the state of the majority. */
   async #responds(member: EtcdMember): Promise<boolean> {
-    // Only etcdctl has the certificates that an encrypted member requires.
+    // A member with TLS is read with etcdctl, because only etcdctl has the certificates that this member requires.
     const read =
       this.#options.scheme === 'https'
         ? this.ctl(['get', 'probe', '--command-timeout=2s'], [member])

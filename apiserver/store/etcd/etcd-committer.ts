@@ -17,7 +17,10 @@ export interface EtcdCommitterParts {
   readonly uuid: () => string;
 }
 
-/** Writes batches, and the numbers of kinds and indexes. Compacts the history, and starts a new one. */
+/**
+ * Commits batches of operations, and assigns numbers to names, such as those of kinds and indexes. Compacts the change log, and
+ * starts a new history.
+ */
 export class EtcdCommitter {
   readonly #parts: EtcdCommitterParts;
 
@@ -105,7 +108,7 @@ export class EtcdCommitter {
       writer.update({
         reads: [{ request_range: { ...layout.objects, limit: 1, keys_only: true } }],
         decide: ({ head, values }) => {
-          // An earlier attempt has succeeded, but its response was lost.
+          // An earlier attempt has already stored this new epoch, but its response was lost.
           if (head.epoch === epoch) return { result: undefined };
           if ([...values.keys()].some((key) => key.startsWith(layout.objects.key.toString()))) {
             throw new StoreError('refused', 'the database has objects already');

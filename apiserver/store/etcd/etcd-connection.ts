@@ -19,8 +19,8 @@ import type { EtcdDatabase, EtcdTlsFiles, EtcdUser } from './etcd-url.ts';
 import { StoreError } from '../store-error.ts';
 
 /**
- * The time after which a call counts as lost. The election of a leader takes one or two seconds, and a large
- * transaction takes less.
+ * The time after which a call to etcd counts as lost. It is longer than an election among the members of etcd, which
+ * takes one or two seconds, and longer than a large transaction.
  */
 const callTimeoutMs = 5_000;
 

@@ -38,7 +38,7 @@ export class EtcdHistory {
     this.known = new KnownHistory(parts.name);
   }
 
-  /** The head that was read at the first connection. */
+  /** The value of the key `head` when the first connection was made. */
   get opened(): Head {
     if (!this.#first) throw new StoreError('closed', 'the store is not open');
     return this.#first;
@@ -95,8 +95,8 @@ export class EtcdHistory {
    */
   async #isRestored(connection: EtcdConnection, head: Head, revision: Integer): Promise<boolean> {
     const { raftAppliedIndex } = await connection.call('Maintenance/Status', {});
-    // A member increases its index only after the effect of a raft entry is visible, so the index may be one too small
-    // here.
+    // A member of etcd increases its raftAppliedIndex only after the effect of a raft entry is visible. So the index
+    // may be one too small here, and the comparison adds 1.
     return difference(raftAppliedIndex, revision) + 1 < head.ahead;
   }
 

@@ -113,7 +113,10 @@ export class EtcdLayout {
     return this.#key(`turn/${id}`);
   }
 
-  /** Returns the id of the store in a key `turn/<id>`; undefined for any other key. */
+  /**
+   * Returns the id of the store that requests a place in the order of writers with the etcd key `turn/<id>`; undefined
+   * for any other key.
+   */
   turnAt(key: string): string | undefined {
     const start = this.turns.key.toString();
     return key.startsWith(start) ? key.slice(start.length) : undefined;

@@ -14,11 +14,14 @@ const startTimeoutMs = 3_000;
 
 export interface EtcdListenerParts extends Pick<EtcdLinkParts, 'database' | 'clock'> {
   readonly layout: EtcdLayout;
-  /** Called with each new head. */
+  /** Called with each new value of the key `head` of etcd, which contains the revision. */
   readonly onHead: (head: Head) => void;
 }
 
-/** Watches the head on a separate connection. Reports the revision of each received head to the subscription. */
+/**
+ * Watches the key `head` of etcd, which each commit replaces, on a separate connection. Reports the revision in each
+ * received value to the subscription.
+ */
 export function listenForCommits(
   { database, clock, layout, onHead }: EtcdListenerParts,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
@@ -73,8 +76,8 @@ async function watchHead(connection: EtcdConnection, { layout, clock, onHead }: 
 }
 
 /**
- * Parses a head. Returns undefined for a deleted head, and for a head that a newer version of the program has written;
- * the next read reports such a head.
+ * Parses the value of the etcd key `head`. Returns undefined if the key is deleted, or if a newer version of the
+ * program has written the value; the next read reports such a value.
  */
 function readHead(value: Buffer): Head | undefined {
   try {

@@ -46,8 +46,8 @@ export class EtcdLock {
   }
 
   /**
-   * Throws StoreError `locked` if `found` does not meet {@link condition}. `found` is the value of the key `exclusive`,
-   * which was read when the condition failed.
+   * Called when etcd refused a write, with the value of the key `exclusive`. Throws StoreError `locked` if this value
+   * shows that another store uses the database exclusively, or that this store has lost its exclusive use.
    */
   check(found: Buffer | undefined): void {
     const { name, id, isExclusive } = this.#parts;

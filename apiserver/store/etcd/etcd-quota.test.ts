@@ -39,14 +39,14 @@ describe('a write of an etcd store for which etcd reports an exceeded quota', ()
   const names = async (): Promise<string[]> => (await store.changes(0, 10)).map((change) => change.key);
   const other = (): Promise<Store> => etcd.open(etcd.cluster.url(prefix));
 
-  it('is acknowledged when it is stored', async () => {
+  it('is acknowledged if etcd has stored it despite the reported error', async () => {
     exceed('the data', (forward) => forward());
     expect(await written(store, create('a', 'the data', [[1, 'v']]))).to.deep.equal([2]);
     expect(await written(store, create('b', ''))).to.deep.equal([3]);
     expect(await names()).to.deep.equal(['before', 'a', 'b'].map((name) => key(name)));
   });
 
-  it('is acknowledged when it is stored, even if another store has written since then', async () => {
+  it('is acknowledged if etcd has stored it, even if another store has written since then', async () => {
     const second = await other();
     exceed('the data', async (forward) => {
       await forward();
@@ -67,7 +67,7 @@ describe('a write of an etcd store for which etcd reports an exceeded quota', ()
     expect(await written(store, create('c', ''))).to.deep.equal([4]);
   });
 
-  it('fails with full when it is refused, even if another store has written before it', async () => {
+  it('rejects with the code "full" when etcd has not stored it, even if another store wrote just before', async () => {
     exceed('the data', async () => undefined);
     expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'full' });
     const second = await other();
@@ -77,7 +77,7 @@ describe('a write of an etcd store for which etcd reports an exceeded quota', ()
     expect(await names()).to.deep.equal(['before', 'b', 'c'].map((name) => key(name)));
   });
 
-  it('is acknowledged when it is a compaction and is stored', async () => {
+  it('is acknowledged if it is a compaction that etcd has executed despite the reported error', async () => {
     exceed('"compactRevision":1', (forward) => forward());
     expect(await store.compact(1, 10)).to.equal(1);
     expect(await rejectionOf(store.changes(0, 1))).to.have.property('name', 'CompactedError');

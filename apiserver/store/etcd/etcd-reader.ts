@@ -76,8 +76,8 @@ export class EtcdReader {
   }
 
   /**
-   * Returns the numbers of the kinds that have objects, in the order of the objects' keys. All keys of a kind have the
-   * same prefix.
+   * Returns the id number of each kind that has objects. The kinds are in the order of their objects' keys; this order
+   * is clear, because all keys of a kind have the same prefix.
    */
   async kinds(): Promise<number[]> {
     const { objects } = this.#layout;

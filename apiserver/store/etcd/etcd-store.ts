@@ -52,8 +52,8 @@ export function createEtcdStore(parts: EtcdStoreParts): Store {
 
 /**
  * A store below a prefix of an etcd cluster. It has one connection to one of the members, and a second connection while
- * there are subscribers. Any number of stores can write; every write replaces the head, which puts all writes in one
- * order. Methods reject with StoreError, and `changes` also with CompactedError.
+ * there are subscribers. Any number of stores can write: every write compares and replaces the same key `head`, which
+ * puts all writes in one order. Methods reject with StoreError, and `changes` also with CompactedError.
  */
 class EtcdStore extends ServerStore implements Store {
   /**

@@ -23,7 +23,10 @@ describe('EtcdTurns', () => {
     turns.see({ epoch: 'e', revision, commit: `c${revision}`, turns: ids });
   };
 
-  /** Starts to wait. Returns a function that returns the result of the wait; undefined while the wait has not ended. */
+  /**
+   * Calls `turns.wait()`, which waits until the store may write. Returns a function that gives the result of this call;
+   * undefined while the call still waits.
+   */
   const waiting = (): (() => Promise<boolean | undefined>) => {
     let result: boolean | undefined;
     void turns.wait().then((hasWaited) => (result = hasWaited));
@@ -38,7 +41,7 @@ describe('EtcdTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('makes a store wait for its turn after one of its writes has failed because of another store', async () => {
+  it('makes a store wait until it is next in the order of writers, after another store has caused its write to fail', async () => {
     see('first', 'second', 'me');
     turns.lost();
     const ended = waiting();
@@ -49,7 +52,7 @@ describe('EtcdTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('ends a wait when the next store does not write in time; this time is longer if writes take longer', async () => {
+  it('lets a store write if the one whose turn it is writes nothing for 50 ms (or longer, if writes are slow)', async () => {
     for (const [writeMs, patienceMs] of [
       [1, 50],
       [100, 500],
@@ -81,7 +84,7 @@ describe('EtcdTurns', () => {
     expect(turns.revision).to.equal(1);
   });
 
-  it('puts a writer behind all others, removes stores that did not use their turns, and adds stores that have requested a place', () => {
+  it('moves the writing store to the end of the order, removes stores that missed their turn, adds stores that asked for a place', () => {
     expect(turns.next({ turns: [] }, [])).to.deep.equal(['me']);
     expect(turns.next({ turns: ['me', 'a', 'b'] }, ['c', 'a'])).to.deep.equal(['a', 'b', 'c', 'me']);
     expect(turns.next({ turns: ['gone', 'me', 'a'] }, [])).to.deep.equal(['a', 'me']);
@@ -89,7 +92,7 @@ describe('EtcdTurns', () => {
     expect([turns.needsPlace({ turns: ['a'] }), turns.needsPlace({ turns: ['a', 'me'] })]).to.deep.equal([true, false]);
   });
 
-  it('makes a store wait for its turn once another store has requested a place in the order', async () => {
+  it('makes a store wait until it is next in the order of writers, once another store has requested a place in this order', async () => {
     const next = turns.next({ turns: ['me'] }, ['other']);
     see(...next);
     const ended = waiting();

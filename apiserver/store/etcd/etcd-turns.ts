@@ -30,9 +30,10 @@ export interface EtcdTurnsParts {
 }
 
 /**
- * The order in which competing stores write. The head has the ids of the stores, in the order of their next writes. A
- * store whose write fails because another store was first requests a place in the order. A store that does not use its
- * turn loses its place. The order only avoids attempts that would fail: writes are correct without it.
+ * Keeps the order in which competing stores write. The value of the etcd key `head` has the ids of the stores, in the
+ * order of their next writes. If the write of a store fails because another store wrote first, the store requests a
+ * place in the order. A store that is the next one, but does not write in time, loses its place. The order only avoids
+ * attempts that would fail: writes are correct without it.
  */
 export class EtcdTurns {
   readonly #parts: EtcdTurnsParts;
@@ -52,7 +53,10 @@ export class EtcdTurns {
     return this.#head.revision;
   }
 
-  /** Called with each head that this store has written, or has received from its watch. */
+  /**
+   * Records a value of the etcd key `head` that this store has written, or has received from its watch. Ignores a value
+   * that is older than the recorded one. After a new value, a waiting write checks again whether it is its turn.
+   */
   see(head: Pick<Head, 'epoch' | 'revision' | 'commit' | 'turns'>): void {
     const isOlder = head.epoch === this.#head.epoch && head.revision < this.#head.revision;
     if (isOlder || head.commit === this.#head.commit) return;

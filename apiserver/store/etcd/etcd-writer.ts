@@ -17,11 +17,9 @@ import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 /** The maximum time for which a write is decided again and again while other stores write before it. */
 const patienceMs = 12_000;
 
-/**
- * The time for which the store tries to look up the outcome of a write before the outcome counts as unknown, and the
- * pause between two attempts.
- */
+/** The maximum time for which the store tries to look up the outcome of a write; then the outcome counts as unknown. */
 const outcomePatienceMs = 30_000;
+/** The pause between two attempts to look up an outcome. */
 const outcomePauseMs = 250;
 
 /**
@@ -52,7 +50,7 @@ interface Decision<Result> {
 }
 
 export interface Write {
-  /** The new values of fields of the head. */
+  /** The fields that the write changes in etcd's key `head` (the state of the database's history), with new values. */
   readonly head: Partial<Pick<HeadFields, 'epoch' | 'revision' | 'compactRevision'>>;
   readonly operations: readonly RequestOp[];
   /**
@@ -82,9 +80,9 @@ export interface EtcdWriterParts {
 }
 
 /**
- * Writes with a compare-and-swap of the head: reads, decides, and writes only if the head is unchanged since the read.
- * This store has one write at a time. Other stores write concurrently; once stores compete, {@link EtcdTurns} puts them
- * in an order.
+ * Writes with a compare-and-swap of the etcd key `head`: reads, decides, and writes only if `head` is unchanged since
+ * the read. A writer has one write in flight at a time. The stores of other processes may write to the same etcd at the
+ * same time. When a write fails for this reason, {@link EtcdTurns} gives the stores an order in which they write.
  */
 export class EtcdWriter {
   readonly #parts: EtcdWriterParts;
@@ -132,7 +130,8 @@ export class EtcdWriter {
     const success = all.map((operation) => (mayLag ? serializable(operation) : operation));
     const { responses } = await link.repeat((connection) => connection.call('KV/Txn', { success }));
     const found = this.#found(responses, !mayLag);
-    // If the revision is too low, the member lags behind, or has a restored history.
+    // A revision below `leastRevision` means that the etcd member lags behind, or that a backup was restored. So the
+    // store reads again with `mayLag` false: that read is up to date, and its check finds a restored history.
     if (mayLag) return found.head.revision < leastRevision ? this.#read(reads, false) : found;
     history.known.check({ ...found.head, batch: known.batch }, known);
     return found;
@@ -165,8 +164,8 @@ export class EtcdWriter {
     const to = formatHead({ ...from, ...write.head, commit: write.commit ?? uuid(), turns: turns.next(from, asking) });
     const isShort = reads.length <= maxRepeatedReads;
     const connection = await link.get();
-    // This value is read before the transaction, because reads of this store may report a later revision while the
-    // transaction runs.
+    // `known` is read before the transaction. While the transaction runs, reads may raise `history.known.last` above
+    // the revision that the transaction finds, and the check below would take this for a restored backup.
     const known = history.known.last;
     const startMs = clock.monotonicMs();
     try {
@@ -188,8 +187,8 @@ export class EtcdWriter {
       turns.lost();
       const found = this.#found(responses, true);
       lock.check(found.values.get(layout.exclusive.toString()));
-      // Usually this store notices a restored history when it connects again. If another store has noticed it earlier,
-      // the head that was found shows it.
+      // Usually this store notices a restored database when it connects again. If another store has noticed it earlier,
+      // that store has changed `head`. The failed transaction has read `head`, so the check notices it here.
       history.known.check({ ...found.head, batch: known.batch }, known);
       if (isShort) return found;
     } catch (error) {
@@ -245,8 +244,8 @@ export class EtcdWriter {
       success: [put(layout.head, fence.bytes)],
       failure: [get(layout.head), get(layout.log(to.revision))],
     });
-    // A write without a record in the log cannot be looked up, so it is decided again. The new state may include its
-    // effect.
+    // A write that adds no record to the log cannot be looked up. So the caller reads the state, which may already
+    // include the effect of the write, and decides again.
     if (succeeded || commit === undefined) return false;
     return this.#isLogged(this.#found(responses, true), to.revision, commit);
   }

@@ -33,7 +33,7 @@ export interface HeadFields {
 }
 
 export interface Head extends HeadFields {
-  /** The head as it is stored: JSON in UTF-8. */
+  /** All these fields as JSON in UTF-8: the value that etcd stores under the database's key `head`. */
   readonly bytes: Uint8Array;
 }
 
@@ -43,7 +43,10 @@ export function formatHead(fields: HeadFields): Head {
   return { ...fields, bytes: Buffer.from(text) };
 }
 
-/** Parses a head. `name` is the database's name in messages. Throws StoreError `newer` or `corrupt`. */
+/**
+ * Parses the value of the etcd key `head`. `name` is the database's name in messages. Throws StoreError `newer` or
+ * `corrupt`.
+ */
 export function parseHead(bytes: Buffer, name: string): Head {
   const found = parsed(bytes);
   const schema = isJsonObject(found) ? found['schema'] : undefined;

@@ -5,8 +5,8 @@ import type { StoredData } from './stored-value.ts';
 import { nested } from './transactions.ts';
 
 /**
- * The maximum number of bytes of one piece, and of all pieces in one request. A request may have 1.5 MiB in all
- * (`--max-request-bytes`).
+ * Large values are written to etcd in pieces: the maximum number of bytes of one piece, and of all pieces in one
+ * request. By default, etcd accepts requests of up to 1.5 MiB (`--max-request-bytes`).
  */
 const maxPieceBytes = 512 * 1024;
 const maxRequestBytes = 1024 * 1024;
@@ -62,7 +62,10 @@ export class Staging {
     }
   }
 
-  /** Returns the operations with which a transaction removes the pieces of a value from the lease. */
+  /**
+   * Returns operations for the transaction that needs a staged value. They take the pieces of the value off the etcd
+   * lease, so that the pieces are not deleted when the lease ends.
+   */
   keep({ id, size }: StoredData & { readonly kind: 'parts' }): RequestOp[] {
     const pieces = Math.ceil(size / maxPieceBytes);
     return Array.from({ length: pieces }, (_, at) => ({

@@ -43,12 +43,15 @@ export interface LoggedChange {
 }
 
 export interface LogRecord {
-  /** The id of the transaction. */
+  /** The id of the transaction that wrote this record and its changes. */
   readonly commit: string;
   readonly changes: readonly LoggedChange[];
 }
 
-/** The size of the bytes of one state, and the id of their parts, in the first line of a stored {@link LogRecord}. */
+/**
+ * The entry for an object's bytes in the first line of a stored {@link LogRecord}: the number of bytes and, if they are
+ * stored under keys of their own because there are many, the id of these parts.
+ */
 interface Extent {
   readonly size: number;
   readonly parts?: string;

@@ -17,8 +17,8 @@ import type { ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation } fro
 import { StoreError } from '../store-error.ts';
 
 /**
- * The limits of one INSERT into the log. Each number of rows needs its own prepared statement, and a session keeps at
- * most 256 prepared statements.
+ * The limits of one INSERT into the log. INSERTs with different numbers of rows are different prepared statements. A
+ * session keeps at most 256 prepared statements, so these INSERTs take at most half of them.
  */
 const chunk = {
   maxRows: 128,
@@ -35,8 +35,8 @@ const claimsChangedAtOnce = 1_000;
 const opCodes = { create: 0, update: 1, delete: 2 } as const;
 
 /**
- * Commits batches of operations, stores the claims of kinds, and assigns numbers to names. Compacts the change log, and
- * starts a new history.
+ * Commits batches of operations, stores the claims of kinds, and assigns numbers to names, such as those of kinds and
+ * indexes. Compacts the change log, and starts a new history.
  */
 export class MysqlCommitter {
   readonly #writer: MysqlWriter;
@@ -94,8 +94,8 @@ export class MysqlCommitter {
       }
       for (const part of claimPartsOf(set, claimsChangedAtOnce)) {
         const taken = part.map((row) => ({ ...row, kind }));
-        // A claim that gets a new holder must be dropped before it is inserted. The statement drops new claims, too: to
-        // drop a row that does not exist is not an error.
+        // When a claim moves to another object, its old row must be deleted before the new row is inserted. The
+        // statements delete the rows of new claims, too: a DELETE that finds no row is not an error.
         await connection.query(...sql.changeClaims({ dropped: taken, taken }));
       }
       await connection.query(next);

@@ -44,7 +44,7 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
   1836: 'readOnly',
   1874: 'readOnly',
   1036: 'readOnly',
-  // Another session has the lock of the counter, or took part in the deadlock.
+  // 1205: another session held a lock for too long. 1213: a deadlock with another session.
   [lockWaitTimeout]: 'locked',
   [deadlock]: 'locked',
   // The table has crashed, or its repair has failed; an index is corrupt; a table is missing or corrupt.

@@ -190,7 +190,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(rows).to.equal(1501);
   });
 
-  it('rejects with the code `io` while the database is down, from the second call at once; works again once it is up', async () => {
+  it('rejects calls with the code `io` while the database is down, all but the first without delay, and then recovers', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'io' });
@@ -200,7 +200,8 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await rejectionOf(store.currentRevision())).to.include({ code: 'io' });
     proxy.isDown = false;
     await eventually(() => written(store, create('b', '2')), { timeoutMs: 10_000 });
-    // Reads have their own connection, which reconnects by itself.
+    // Reads have a connection of their own. It may not have reconnected yet, so the test repeats the read until it
+    // succeeds.
     expect(await eventually(history, { timeoutMs: 10_000 })).to.deep.equal([key('before'), key('b')]);
   });
 
@@ -269,7 +270,7 @@ describeWithMysql('MySQL store, with faults', () => {
       expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('delays the other store only for seconds when a write hangs with the counter locked, and then repeats this write [slow]', async () => {
+    it('repeats its write that hung while it locked the counter; the lock delays the other store only for seconds [slow]', async () => {
       // This store uses the real clock, because the server measures the time after which it ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();

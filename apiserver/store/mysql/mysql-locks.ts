@@ -104,7 +104,7 @@ async function isTrue(connection: MysqlConnection, condition: string): Promise<b
   return value === 1;
 }
 
-/** Returns the server's ids of the sessions of other stores. */
+/** Returns the MySQL connection ids of the other stores that have the database open, and so hold locks of it. */
 async function holdersOf(connection: MysqlConnection): Promise<number[]> {
   const [[holders = []] = []] = await connection.query(listHolders);
   const sessions = new Set(holders.filter((holder) => holder !== null).map(Number));

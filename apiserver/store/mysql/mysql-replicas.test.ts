@@ -75,7 +75,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       });
     }
 
-    it('refuse reads and writes when another store wrote the lost changes, and this store has only read them', async () => {
+    it('a store refuses reads and writes when a change that another store wrote, and that this store has read, is lost', async () => {
       const [a, b] = pair();
       await written(b, create('1', ''), create('2', ''));
       expect(await a.changes(0, 10)).to.have.lengthOf(2);

@@ -23,12 +23,16 @@ export interface SessionParts {
 }
 
 /**
- * Returns the settings of a session. `sql_mode`: the server must not truncate a key that is too long. READ COMMITTED:
- * each statement sees everything that was committed before it, so that reads under the counter's lock are current.
- * `innodb_lock_wait_timeout`, in seconds: a session that waits for the counter blocks a global lock (FLUSH TABLES WITH
- * READ LOCK, SET GLOBAL read_only). The next statement of the session that has the counter waits behind this global
- * lock. The server does not detect this deadlock, so the timeout ends it. `net_read_timeout`, in seconds: if a client
- * stops in the middle of a statement, its session keeps the counter for at most this time.
+ * Returns the settings of a session. The reasons for them:
+ *
+ * - `sql_mode`: the server must refuse a key that is too long, instead of truncating it.
+ * - READ COMMITTED: each statement sees everything that was committed before it. So what a session reads after it has
+ *   locked the row of the revision counter is current.
+ * - `innodb_lock_wait_timeout`, in seconds, ends a deadlock of three sessions that the server does not detect. Session A
+ *   has locked the row of the counter, and B waits for this lock. An administrator's session (FLUSH TABLES WITH READ
+ *   LOCK, SET GLOBAL read_only) waits for B. The next statement of A waits for the administrator's session.
+ * - `net_read_timeout`, in seconds: when a client stops in the middle of a statement, its session keeps the lock of the
+ *   counter for at most this time.
  */
 function settings(idleTimeoutS: number): readonly string[] {
   return [

@@ -99,8 +99,8 @@ export const addMeta = (name: string, value: string): string =>
 export const getBatch = (revision: number): string => `SELECT HEX(batch) FROM log WHERE revision = ${int(revision)}`;
 
 /**
- * Finds the generations of kinds. Returns the columns `kind, generation`, without a row for a kind whose indexes were
- * never set.
+ * Returns a query for the generations of the unique indexes of kinds. Its columns are `kind, generation`. It has no row
+ * for a kind whose unique indexes were never set.
  */
 export const findGenerations = (kinds: readonly number[]): string[] =>
   kinds.length === 0 ? [] : [`SELECT kind, generation FROM kind_indexes WHERE kind IN (${kinds.map(int).join(', ')})`];
@@ -218,7 +218,7 @@ export function scanKind(kind: number, after: string, { maxRows, maxBytes }: Pag
     WHERE sized.running - sized.size < ${int(maxBytes)} ORDER BY kv.object_key`;
 }
 
-/** Stores the counter in `@counted`. Runs before {@link listChanges}. */
+/** Stores the revision counter in the variable `@counted`, which {@link listChanges} reads afterwards. */
 export const noteCounter: string = `${getCounter} INTO @counted`;
 
 /**

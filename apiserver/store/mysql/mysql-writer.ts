@@ -49,7 +49,7 @@ const lockPatienceMs = 12_000;
 
 /** The time for which the store tries to look up the outcome of a commit. After that, the outcome counts as unknown. */
 const outcomePatienceMs = 30_000;
-/** The pause between two attempts to look up an outcome. */
+/** The pause between two attempts to look up the outcome of a commit. */
 const outcomePauseMs = 250;
 
 /** The last part of a transaction that writes a batch. */
@@ -177,7 +177,7 @@ export class MysqlWriter {
     await this.#heartbeats.stop();
     await this.#queue.drained();
     const connection = this.#link.current;
-    // A lost session has no locks to release.
+    // An error is ignored: when the session is lost, the database releases its locks by itself.
     if (connection) await unlockDatabase(connection).catch(() => undefined);
     await this.#link.close();
   }
@@ -242,7 +242,10 @@ export class MysqlWriter {
   }
 }
 
-/** Returns true when another look-up would fail with the same error. */
+/**
+ * Returns true for an error that a retry cannot cure: if the writer asked the database again whether a commit is
+ * stored, the question would fail with the same error.
+ */
 function isFinal(error: unknown): boolean {
   const code = storeErrorCodeOf(error);
   return code === 'unknown' || code === 'diverged';

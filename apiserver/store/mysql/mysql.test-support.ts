@@ -56,8 +56,8 @@ export function warningsOf(): { readonly logger: Logger; readonly warnings: stri
 }
 
 /**
- * Adds tests that need the server. Without a server, they are skipped; if an address of a server was configured, they
- * fail.
+ * Adds tests that need a server. If no server responds at the default address, the tests are skipped. If
+ * `HOMEOSTAT_TEST_MYSQL` names a server and it does not respond, the tests fail.
  */
 export function describeWithMysql(name: string, tests: (this: Mocha.Suite) => void): void {
   describe(name, function () {

@@ -37,7 +37,7 @@ describe('database URLs', () => {
     }
   });
 
-  it('may name an owner (a file descriptor or socket) for SQLite; openStore refuses to open these URLs exclusively', async () => {
+  it('may name a file descriptor or socket to the process that has SQLite open; openStore with `exclusive` refuses such URLs', async () => {
     for (const owner of ['fd:4', '/run/homeostat/socket?x'])
       expect(parseDatabaseUrl(`sqlite:./a.db?owner=${owner}`)).to.deep.equal({
         engine: 'sqlite',

@@ -20,7 +20,8 @@ export interface DatabaseOwner {
 
 /**
  * Opens a database (`sqlite:<file>`) that several servers of this machine use together. Rejects with RangeError for any
- * other URL, and with StoreError; the code is `locked` when another process has the database open.
+ * other URL, and with StoreError when the database cannot be opened. The error's code is `locked` when another process
+ * has the database open.
  */
 export async function openDatabaseOwner(database: string): Promise<DatabaseOwner> {
   const location = parseDatabaseUrl(database);

@@ -11,7 +11,7 @@ import type { CommittedChanges } from './owner-messages.ts';
  */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
-/** The stream to a process. */
+/** A message stream to one of the processes that use the database through its owner; it carries the changes. */
 type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
 
 /**

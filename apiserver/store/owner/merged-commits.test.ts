@@ -78,7 +78,7 @@ describe('commits of several writers', () => {
     expect(store.names).to.deep.equal(['first', 'a', 'a,b', 'c,d', 'b']);
   });
 
-  it('are repeated one by one when the store refuses the merged commit, so that only the refused one fails', async () => {
+  it('are repeated one by one when the store refuses the merged commit; then only the faulty commit rejects', async () => {
     const all = ['first', 'a', 'bad', 'c'].map((name) => commits.commit([create(name, '')]));
     const bad = rejectionOf(all[2] ?? Promise.resolve());
     const refused = new StoreError('refused', 'NOT NULL');

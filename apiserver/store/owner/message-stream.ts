@@ -81,7 +81,7 @@ export class MessageStream {
   /** Sends the written messages, and closes the stream. Resolves when the stream is closed. */
   close(): Promise<void> {
     this.#stream.end();
-    // The other side closes the stream when it has read the end.
+    // The stream is closed later: when the other process has read the last message, it ends its side, too.
     return this.#closed;
   }
 

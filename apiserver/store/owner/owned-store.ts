@@ -109,7 +109,8 @@ class OwnedStore implements Store {
   }
 
   /**
-   * Calls `wake` with the revision of each commit of this store, and of each commit whose changes the owner sends.
+   * Calls `wake` with the new revision after each commit of this store, and each time the {@link StoreOwner} in the
+   * other process sends committed changes.
    * `wake` must not throw.
    */
   subscribe(wake: (revision: number) => void): () => void {

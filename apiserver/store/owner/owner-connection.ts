@@ -32,7 +32,10 @@ export class OwnerConnection {
   readonly #handlers: Handlers;
   readonly #scans = new Map<number, AsyncIterator<readonly Row[]>>();
   #lastScan = 0;
-  /** The paths of the backups made for the process. It should delete them itself; `close` deletes those that remain. */
+  /**
+   * The paths of the backups that were made for the process at the other end. That process should delete these backups;
+   * `close` deletes those that remain.
+   */
   readonly #backups = new Set<string>();
   #isClosed = false;
 
@@ -45,7 +48,10 @@ export class OwnerConnection {
     void this.#serve(message as OwnerRequest);
   };
 
-  /** Called when the process has disconnected: ends its scans, and deletes its backups. */
+  /**
+   * Called when the process at the other end has disconnected. Ends the scans of that process, and deletes the backup
+   * files that were made for it and that it has not deleted itself.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#scans.keys()].map((scan) => this.#endScan(scan)));

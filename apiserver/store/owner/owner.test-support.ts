@@ -22,7 +22,10 @@ export class TestOwner {
     this.#server = createServer((socket) => this.owner.connect(socket));
   }
 
-  /** Starts an owner on a store that is not open yet; by default, on an empty database in memory. */
+  /**
+   * Opens `store`, which must not be open yet, and serves it over a socket, as the process that has a database open
+   * does. Default: an empty database in memory.
+   */
   static async start(store: PagedStore = createSqliteStore({ memory: true })): Promise<TestOwner> {
     const started = new TestOwner(store);
     await started.owner.open();
@@ -42,7 +45,7 @@ export class TestOwner {
     return store;
   }
 
-  /** Closes the owner and its database. May be called again. */
+  /** Closes the {@link StoreOwner} and the database that it serves. A second call only waits for the first one. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -97,7 +97,7 @@ describe('the owner of a database', () => {
     expect(watched.reads).to.equal(2);
   });
 
-  it('gives the other stores the note that a writer attaches to a change, and does not write the note to the database', async () => {
+  it('sends the extra bytes (`note`) of a write to the stores that other processes have open, but does not save these bytes', async () => {
     const [a, b] = three();
     const all = received(b, 5);
     const note = (value: string): { readonly note: Uint8Array } => ({ note: bytes(value) });
@@ -214,7 +214,7 @@ describe('the backup of a store whose database has an owner', () => {
   const folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-backup-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('is a copy of the database file, which the owner deletes when the store has disconnected', async () => {
+  it('is a copy of the database file, and the owner deletes this copy when the store has disconnected', async () => {
     const owner = await TestOwner.start(createSqliteStore({ path: join(folder, 'x.db') }));
     const store = await owner.open();
     await written(store, create('1', ''));

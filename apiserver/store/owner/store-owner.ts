@@ -79,8 +79,8 @@ export class StoreOwner {
   }
 
   /**
-   * Returns the result of `open` for a process that opens the database through this owner. It has the current
-   * revisions, because since the owner opened the database, it may have been written and its history compacted.
+   * Returns the result of `open` for a process that opens the database through this owner. The result contains the
+   * current revisions: since the owner opened the database, other writes and compactions may have changed them.
    */
   async #present(): Promise<OpenedStore> {
     if (this.#opened === undefined) throw new StoreError('closed', 'the store is not open');

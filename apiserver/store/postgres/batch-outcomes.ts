@@ -32,7 +32,10 @@ export class BatchOutcomes {
     return { before: this.#before, outcomes: this.#batch.flatMap((operation) => this.#outcomes.get(operation) ?? []) };
   }
 
-  /** Records the outcomes of the operations in {@link rest}, in the order of `rest`. */
+  /**
+   * Records the outcomes in the response to a transaction. It contained the operations without a known outcome, in the
+   * order of {@link rest}.
+   */
   answered({ before, outcomes }: Committed): void {
     this.#before = before;
     for (const [at, operation] of this.rest.entries()) {
@@ -42,8 +45,8 @@ export class BatchOutcomes {
   }
 
   /**
-   * Records the result of a look-up, which has all writes of a transaction, by key. A batch has at most one operation
-   * for each key.
+   * Records the outcomes of a transaction whose response was lost. `written` has the keys that the transaction has
+   * written, as the database returned them afterward. A batch has at most one operation for each key.
    */
   found(written: WrittenKeys): void {
     // The first revision of a transaction is the value of the counter plus one.

@@ -69,8 +69,9 @@ const claims = {
 };
 
 /**
- * Returns the part for required claims, whose parameters begin at number `first`. The first parameter has for each
- * operation the number of its set of required claims; the next four have the claims of the sets.
+ * Returns the part of the statement that checks required claims. Operations that require the same claims share one
+ * numbered set of claims. The parameters of the part begin at `$<first>`: the first one has for each operation the
+ * number of its set, and the next four are the columns of a table with the claims of all sets.
  */
 function requiredFrom(first: number) {
   const [sets, kinds, indexes, values] = [1, 2, 3, 4].map((at) => `$${first + at}`);
@@ -102,8 +103,9 @@ const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema
  * operations without a conflict get a revision and are written. The data of all operations are one byte string. The
  * notification has only the revision: the stores that receive it read the changes from the log.
  *
- * The settings of the session make all joins nested loops by index. A join of two parts by position would be quadratic;
- * only claims that other objects hold are joined in this way.
+ * The settings of the session make PostgreSQL execute each join as a nested loop: a join with a table uses an index of
+ * the table, but a join of two parts of the statement takes quadratic time. Only one join is of this kind, that with
+ * `taken`. This part is usually small: it has only the operations whose claims belong to other objects.
  */
 function commitText({ generations: g, claims: c, required: r }: CommitParts): string {
   const data = 'CASE WHEN n.length >= 0 THEN substring($7::bytea FROM n.start FOR n.length) END';

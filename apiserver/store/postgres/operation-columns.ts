@@ -24,13 +24,14 @@ export interface OperationColumns {
 }
 
 /**
- * The generations of a batch as columns: the different generations with their kinds, and for each operation the number
- * of its generation, counted from 1.
+ * The generations of unique indexes that the operations of a batch require, as columns. Equal requirements of several
+ * operations are sent once, in `kinds` and `values`.
  */
 interface GenerationColumns {
   /**
-   * For each operation, the position in `kinds` and `values`, counted from 1, of the generation of unique indexes that
-   * the operation requires; undefined when it requires none.
+   * Has one number for each operation: 1 when the operation requires that the kind `kinds[0]` has the generation
+   * `values[0]` of its unique indexes, 2 for `kinds[1]` and `values[1]`, and so on. It is undefined for an operation
+   * that requires no generation.
    */
   readonly requirements: readonly (number | undefined)[];
   readonly kinds: readonly number[];
@@ -58,15 +59,18 @@ interface RequiredColumns {
 interface ClaimColumns {
   readonly added: ClaimColumn;
   readonly removed: ClaimColumn;
-  /** The claims to add with their full values, in the order of `added`. */
+  /**
+   * The claims to add, as the operations contain them. The item at a position is the claim that the columns of `added`
+   * describe at this position.
+   */
   readonly wanted: readonly Claim[];
 }
 
 interface ClaimColumn {
   readonly positions: number[];
-  /** For each claim, the number of the kind to whose object its operation belongs. */
+  /** For each claim, the number of a kind: the kind of the object that the claim's operation writes or deletes. */
   readonly kinds: number[];
-  /** For each claim, the key of its operation. */
+  /** For each claim, the key of the object that the claim's operation writes or deletes. */
   readonly keys: string[];
   readonly indexes: number[];
   readonly values: string[];
@@ -96,7 +100,10 @@ export function operationColumns(batch: readonly Operation[]): OperationColumns 
   };
 }
 
-/** Returns the columns of generations; undefined when no operation has one. */
+/**
+ * Returns which operations require a generation of the unique indexes of their kind, and which generations these are.
+ * Returns undefined when no operation requires one.
+ */
 function generationColumns(batch: readonly Operation[]): GenerationColumns | undefined {
   const numbers = new Map<string, number>();
   const kinds: number[] = [];

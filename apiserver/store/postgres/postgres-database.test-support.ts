@@ -13,8 +13,9 @@ import type { Store } from '../store.ts';
 const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
 /**
- * A server on which a test file creates databases, which are dropped after the file. Without a server, the tests are
- * skipped; if an address of a server was configured, they fail.
+ * A server on which a test file creates databases, which are dropped after the file. If no server responds at the
+ * default address, the tests are skipped. If `HOMEOSTAT_TEST_POSTGRES` names a server and it does not respond, the
+ * tests fail.
  */
 export class PostgresTestServer {
   readonly #databases: string[] = [];

@@ -23,8 +23,8 @@ const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['25006', 'readOnly'],
   ['53100', 'full'],
   ['55P03', 'locked'],
-  // The errors for too many connections, too little memory, an expired statement_timeout, a server that is stopping,
-  // failing hardware, and a failed connection.
+  // These four classes become `io`: too many connections or too little memory (53), an expired statement_timeout or a
+  // server that is stopping (57), failing hardware (58), and a failed connection (08).
   ['53', 'io'],
   ['57', 'io'],
   ['58', 'io'],

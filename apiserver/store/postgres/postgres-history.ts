@@ -22,9 +22,9 @@ export interface KnownCommits {
 export type WrittenKeys = ReadonlyMap<string, number>;
 
 /**
- * Checks, in a transaction, that the history of the database still contains the known part; other stores may have added
- * changes. Rejects with StoreError `diverged` when the database has another history: the state in the memory of this
- * process then differs from the database.
+ * Checks, in a transaction, that the history of the database still contains the part that this process knows; other
+ * stores may have added changes. Rejects with StoreError `diverged` when the database has another history: the state in
+ * the memory of this process then differs from the database.
  */
 export async function findHistory(
   connection: PostgresConnection,

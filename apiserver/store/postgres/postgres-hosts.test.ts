@@ -131,7 +131,7 @@ describe('PostgresStore with several servers', () => {
     expect(await rejectionOf(anywhere.open())).to.include({ code: 'readOnly' });
     await server.query(`ALTER DATABASE ${databaseOf(url)} RESET default_transaction_read_only`);
     await eventually(() => passTime(clock, written(store, create('a', '1'))));
-    // The scan has a separate session, which reconnects by itself.
+    // The store scans in a separate session, which may not have reconnected yet, so the test repeats the scan.
     expect(await eventually(() => passTime(clock, scanned(store)))).to.have.lengthOf(1);
     await store.close();
   });

@@ -122,7 +122,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     expect([storeErrorCodeOf(error), clock.pendingTimers]).to.deep.equal(['unknown', 0]);
   });
 
-  it('reports an unknown outcome when another store has compacted the log of the batch', async () => {
+  it('reports an unknown outcome when another store has removed the changes of the batch by compaction', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);
     await written(store, create('a', '1'));
@@ -156,7 +156,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     await store.close();
   });
 
-  it('fails with the actual error when nothing of a batch can be written', async () => {
+  it('commit rejects with the error of the connection, not with an unknown outcome, when the batch was not written', async () => {
     const { store, proxy } = await server.openThroughProxy();
     proxy.failCommit('before', 'before', 'before');
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ code: 'io' });

@@ -67,8 +67,8 @@ function hostAndPort(text: string): { readonly host: string; readonly port: stri
 }
 
 /**
- * Returns a host of the query in the form that it has before the path of a URL: an IPv6 address in brackets, the folder
- * of a socket percent-encoded.
+ * Converts a host from the parameter `host` to the form of a host in a URL: puts an IPv6 address into brackets, and
+ * percent-encodes the folder of a socket.
  */
 function hostOfQuery(host: string): string {
   return host.includes(':') ? `[${host}]` : encodeURIComponent(host);
@@ -90,8 +90,8 @@ function attributesOf(text: string | undefined, several: boolean): SessionAttrib
 }
 
 /**
- * Returns the URL of one server. Leaves out the parameters that are parsed here, because the driver would use the host
- * in the query for all servers.
+ * Returns the URL of one of several servers. It lacks the parameters that this module has read: the driver would use
+ * `host` and `port` in the query instead of the host and port of this server.
  */
 function urlOf(parts: Parts, host: string, port: string | undefined): string {
   const rest = parts.query.split('&').filter((each) => each !== '' && !readHere.has(nameOf(each)));

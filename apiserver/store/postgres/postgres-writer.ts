@@ -28,7 +28,10 @@ export interface WriterParts {
   readonly clock: Clock;
   readonly uuid: () => string;
   readonly exclusive?: boolean;
-  /** Called for each new session except the first one. Other connections may then still lead to a former primary. */
+  /**
+   * Called for each new session except the first one. The store then also replaces the connection by which it reads,
+   * because this connection may still lead to a former primary.
+   */
   readonly onNewSession: () => void;
 }
 

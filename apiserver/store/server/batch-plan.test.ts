@@ -28,7 +28,7 @@ describe('the plan of a batch', () => {
     expect([revision, writes.length]).to.deep.equal([12, 2]);
   });
 
-  it('changes the holder of a claim when one operation of the batch releases it and a later one takes it', () => {
+  it('gives a claim to another object when one operation of the batch releases the claim and a later one takes it', () => {
     const batch = [update('a', 3, { add: [], remove: [claim] }), create('b', '', [claim])];
     const { outcomes, dropped, taken } = planBatch(batch, state({ a: 3 }, 'a'));
     expect(outcomes).to.deep.equal([{ revision: 11 }, { revision: 12 }]);
@@ -66,7 +66,7 @@ describe('the plan of a batch', () => {
     expect([dropped, taken]).to.deep.equal([[], []]);
   });
 
-  it('reads each key under its kind, and reads a claim once although two operations add it', () => {
+  it('returns the keys to read by kind, and returns a claim only once although two operations add it', () => {
     const batch = [
       create('a', '', [claim]),
       update('b', 1, { add: [claim], remove: [] }),

@@ -8,7 +8,10 @@ export interface BatchState {
   readonly revision: number;
   /** The revisions of those objects among {@link BatchNeeds.keys} that exist, by key. */
   readonly revisions: ReadonlyMap<string, number>;
-  /** The generations of the kinds in {@link BatchNeeds.generations}; 0 for a kind without one. */
+  /**
+   * The generation of the unique indexes of each kind in {@link BatchNeeds.generations}, by the number of the kind; 0
+   * for a kind whose unique indexes were never set.
+   */
   readonly generations: ReadonlyMap<number, number>;
   /** The keys of the objects that hold claims among {@link BatchNeeds.claims}, by {@link claimId}. */
   readonly holders: ReadonlyMap<string, string>;
@@ -18,14 +21,17 @@ export interface BatchState {
 export interface ClaimRow {
   readonly kind: number;
   readonly index: number;
-  /** The value as {@link storedClaimValue} returns it. */
+  /** The claimed value, in the form in which the database stores it: `=` and the value, or `#` and its hash. */
   readonly value: string;
 }
 
 export interface BatchNeeds {
   readonly keys: ReadonlyMap<number, readonly string[]>;
   readonly claims: readonly ClaimRow[];
-  /** The numbers of the kinds whose generation must be read, because an operation has the field `generation`. */
+  /**
+   * The kinds, by their numbers in the database, whose generation of unique indexes must be read: each is the kind of
+   * an operation with the field `generation`.
+   */
   readonly generations: readonly number[];
 }
 
@@ -38,7 +44,10 @@ export interface PlannedWrite {
 export interface BatchPlan {
   readonly outcomes: readonly Outcome[];
   readonly writes: readonly PlannedWrite[];
-  /** The claims that lose their present holder. Those that get another holder are also in `taken`. */
+  /**
+   * The claims that must be taken from the objects that have them now. If another object gets such a claim, the claim
+   * is also in `taken`.
+   */
   readonly dropped: readonly ClaimRow[];
   readonly taken: readonly (ClaimRow & { readonly key: string })[];
   /** The revision of the last write of the batch; if the batch writes nothing, the last revision before the batch. */

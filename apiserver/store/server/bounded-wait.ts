@@ -10,8 +10,8 @@ export class BoundedWait {
   }
 
   /**
-   * Resolves at the next release, or after `timeoutMs`, whichever comes first; immediately when `timeoutMs` is not
-   * above 0.
+   * Resolves at the next call of {@link release}, or after `timeoutMs`, whichever comes first; immediately when
+   * `timeoutMs` is not above 0.
    */
   async wait(timeoutMs: number): Promise<void> {
     if (timeoutMs <= 0) return;
@@ -27,7 +27,7 @@ export class BoundedWait {
     this.#clock.clearTimeout(timer);
   }
 
-  /** Ends all waits. */
+  /** Resolves all pending calls of {@link wait}. */
   release(): void {
     for (const end of this.#waiting) end();
   }

@@ -40,7 +40,7 @@ export class ChangeSubscription {
   #timer: Timer | undefined;
   #isActive = false;
   #source: ChangeSource | undefined;
-  /** The polls and sources that have not ended yet. */
+  /** Promises of the polls that are running, and of each {@link ChangeSource} that is being closed. */
   readonly #underWay = new Set<Promise<void>>();
 
   /** `revision` is the revision that is already known: listeners are called only with later ones. */
@@ -70,7 +70,10 @@ export class ChangeSubscription {
     for (const listener of this.#listeners) listener(revision);
   }
 
-  /** Called with the revision of a restarted history. It may be lower than the last revision. */
+  /**
+   * Called when the database begins a new history (`startHistory`). Calls the listeners with the first revision of this
+   * history, which may be lower than the last revision of the former history.
+   */
   restart(revision: number): void {
     this.#revision = 0;
     this.notice(revision);
@@ -81,7 +84,7 @@ export class ChangeSubscription {
     this.#track(this.#look());
   }
 
-  /** Removes all listeners. Resolves when all polls and sources have ended. */
+  /** Removes all listeners. Resolves when no poll is running, and the {@link ChangeSource} is closed. */
   async close(): Promise<void> {
     this.#listeners.clear();
     this.#stop();
@@ -102,8 +105,9 @@ export class ChangeSubscription {
   }
 
   #lookLater(): void {
-    // Several polls may run at the same time: one may have begun before the last listener was removed, or a source may
-    // have requested one. Each poll calls this method at its end, and all polls share one timer.
+    // Replaces the pending timer, so that there is never more than one. Several polls may run at the same time, and each
+    // calls this method at its end: one may have begun before the last listener was removed, or a source may have
+    // requested one.
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = this.#parts.clock.setTimeout(() => this.look(), this.#intervalMs);
   }

@@ -16,7 +16,7 @@ const patienceMs = 5_000;
  */
 const backoff = { baseMs: 50, maxMs: 1_000 } as const;
 
-/** The members of a database connection that a link needs. */
+/** The members of a database connection that {@link ConnectionLink} needs to watch and close it. */
 export interface LinkedConnection {
   readonly isLost: boolean;
   /** Waits for pending requests, then closes the connection. */

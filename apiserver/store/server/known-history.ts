@@ -36,7 +36,10 @@ export class KnownHistory {
     return this.#last;
   }
 
-  /** Records a history as known, without the batch of its last revision. */
+  /**
+   * Records that the store knows a history up to its last revision. The id of the batch that wrote this revision is
+   * unknown.
+   */
   start({ epoch, revision }: OpenedStore): void {
     this.#last = { epoch, revision, batch: undefined };
   }

@@ -27,8 +27,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /**
- * Executes the steps of a test on a database in memory: it writes objects, copies the present objects, restarts the
- * committer and compacts the history.
+ * Executes the steps of a test on a SQLite database in memory. A step writes an object, stores the list of the objects
+ * that exist, replaces the committer as a restart of the server does, or compacts the change log.
  */
 class Restarts {
   readonly database: SqlDatabase;
@@ -48,8 +48,8 @@ class Restarts {
   }
 
   /**
-   * Returns the revisions of the present objects that a restart reads, and the revision of the copy that it uses; 0
-   * without a copy.
+   * Restarts the committer. Returns the revisions of the objects that it then finds in the database, and the revision
+   * at which the list of objects that it reads was saved; 0 when no list was saved.
    */
   restarted(): { readonly found: readonly number[][]; readonly copied: number } {
     const committer = new SqliteCommitter(this.database, [5, 6]);

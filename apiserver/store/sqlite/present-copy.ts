@@ -19,10 +19,13 @@ interface StoredPairs {
   readonly revisions: Uint8Array;
 }
 
-/** The approximate number of states of each kind that are compared with the database before a copy is used. */
+/**
+ * The approximate number of rows of each kind's table in a {@link PresentCopy} that are compared with the database
+ * before a start uses the copy.
+ */
 const samplesOfKind = 64;
 
-/** Writes a copy of the present objects into the database. Call this in a transaction. */
+/** Stores the tables of {@link PresentObjects} in the database, for the next start. Call this in a transaction. */
 export function writePresentCopy(database: SqlDatabase, { revision, secret, tables }: PresentCopy): void {
   database.exec(sql.dropPresent);
   const add = database.prepare(sql.addPresent);
@@ -38,8 +41,8 @@ export function writePresentCopy(database: SqlDatabase, { revision, secret, tabl
 }
 
 /**
- * Reads the copy of the present objects. Returns undefined when there is no copy, or when it does not fit the database:
- * then all rows must be read.
+ * Reads the copy of {@link PresentObjects}. Returns undefined when there is no copy, or when it does not fit the
+ * database: then all rows must be read.
  */
 export function readPresentCopy(database: SqlDatabase): PresentCopy | undefined {
   const header = database.prepare<{ readonly value: string }>(sql.getMeta).get('present')?.value;

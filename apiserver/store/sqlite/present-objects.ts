@@ -33,8 +33,9 @@ export class PresentObjects {
   #copied: number;
 
   /**
-   * Reads the copy that {@link copy} wrote into the database, and the later changes. Without a usable copy, reads all
-   * rows. Keys are hashed with the secret of the copy, or with `secret` if no copy is used.
+   * Reads the revisions and key hashes that {@link copy} stored in the database, and then the later changes in the table
+   * `history`. If nothing usable is stored, reads the whole table. Keys are hashed with the stored secret, or else with
+   * `secret`.
    */
   constructor(database: SqlDatabase, secret: HashSecret) {
     this.#database = database;
@@ -47,7 +48,7 @@ export class PresentObjects {
     for (const state of states.iterate(this.#copied)) this.#replay(state);
   }
 
-  /** The revision at which these objects were last copied into the database; 0 when there is no copy. */
+  /** The revision at which {@link copy} last stored these tables in the database; 0 when the database has no copy. */
   get copied(): number {
     return this.#copied;
   }

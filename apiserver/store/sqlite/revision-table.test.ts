@@ -55,7 +55,7 @@ describe('RevisionTable', () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  it('finds a revision that has the hash and passes the test, or returns 0', () => {
+  it('find(hash, isFound) returns a revision with this hash for which isFound returns true, or 0 if there is none', () => {
     const table = new RevisionTable();
     for (let revision = 1; revision <= 20; revision += 1) table.add(7, revision);
     expect(table.find(7, (revision) => revision > 12)).to.be.above(12);

@@ -8,8 +8,8 @@ export interface RevisionPairs {
 
 /**
  * The revisions of a kind's present objects, by the hashes of their keys. The table takes 16 to 32 bytes for each
- * object, and gives garbage collection no objects to visit. Different keys may have equal hashes, but each revision
- * belongs to one object.
+ * object, and contains no objects that JavaScript's garbage collection would have to visit. Different keys may have
+ * equal hashes, but each revision belongs to one object.
  */
 export class RevisionTable {
   #hashes = new Uint32Array(fewestSlots);
@@ -28,7 +28,7 @@ export class RevisionTable {
     return table;
   }
 
-  /** Returns the pairs of all objects, in no particular order. */
+  /** Returns the hash of the key and the revision of each object, in no particular order. */
   pairs(): RevisionPairs {
     const hashes = new Uint32Array(this.#size);
     const revisions = new Float64Array(this.#size);

@@ -62,8 +62,9 @@ function createFile(path: string): void {
 }
 
 /**
- * Copies the database. During a copy in steps, writes of the same connection continue, and the copy includes them.
- * During `VACUUM INTO`, writes wait.
+ * Copies the database in steps, if the driver or Node has a function for it: writes of the same connection continue
+ * meanwhile, and the copy includes them. Without such a function, or when the one of Node fails, `VACUUM INTO` makes
+ * the copy, and writes wait until it is complete.
  */
 async function copyDatabase(database: SqlDatabase, path: string, parts: CopyParts): Promise<void> {
   const { signal, byNode = nodeSqlite()?.backup } = parts;
@@ -77,8 +78,8 @@ async function copyDatabase(database: SqlDatabase, path: string, parts: CopyPart
   }
   if (byNode !== undefined && (await isCopied(() => byNode(database, path, { rate: pagesPerStep, progress })))) return;
   signal.throwIfAborted();
-  // `VACUUM INTO` copies in a single step, during which writes wait. It writes only into an empty file, so the data of
-  // the first attempt are removed.
+  // `VACUUM INTO` copies in a single step, during which writes wait. It writes only into an empty file. If Node's
+  // `backup` has failed, it may have left data in the file, so the file is emptied first.
   truncateSync(path);
   database.prepare('VACUUM INTO ?').run(path);
 }

@@ -33,7 +33,7 @@ const fewestChanges = 10_000;
 /** Writes to an open database. All explicit transactions after its opening run here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
-  /** The generations that this instance has read, by kind. */
+  /** For each kind, by its number: the generation of its unique indexes, as this instance has read it. */
   readonly #generations = new Map<number, number>();
   readonly #objects: PresentObjects;
   /** The changes that the current transaction has made in {@link PresentObjects}, in order. */
@@ -42,7 +42,10 @@ export class SqliteCommitter {
 
   readonly #copyAfter: number;
 
-  /** `copyAfter` is the minimum number of changes after which {@link copyObjects} writes a copy. */
+  /**
+   * `copyAfter` is the minimum number of changes since the last copy of the {@link PresentObjects}, before
+   * {@link copyObjects} writes a new copy.
+   */
   constructor(database: SqlDatabase, secret: HashSecret, copyAfter: number = fewestChanges) {
     this.#copyAfter = copyAfter;
     this.#statements = prepareStatements(database);
@@ -158,7 +161,10 @@ export class SqliteCommitter {
     this.#revision = revision;
   }
 
-  /** The revision at which {@link PresentObjects} were last copied from memory to the database. */
+  /**
+   * The revision of the latest copy, in the database, of the table in memory that has the revisions of all present
+   * objects ({@link PresentObjects}); 0 when there is no copy.
+   */
   get copied(): number {
     return this.#objects.copied;
   }
@@ -218,8 +224,8 @@ export class SqliteCommitter {
   }
 
   /**
-   * Returns the positions of those operations that require a claim without a holder. This can be checked once for a
-   * batch, because no operation of a batch changes a claim that another one requires.
+   * Returns the positions of those operations that require a claim which does not exist in the database. One check for
+   * a batch is enough, because no operation of a batch changes a claim that another operation of the batch requires.
    */
   #lackingRequired({ required }: PackedBatch): ReadonlySet<number> | undefined {
     const lacking = required?.filter(([{ kind, claim }]) => this.#holderOf(kind, claim) === undefined);
@@ -273,8 +279,8 @@ export class SqliteCommitter {
     try {
       this.#statements.rollback.run();
     } catch {
-      // After an error such as a full disk, SQLite has already rolled back, and ROLLBACK fails because there is no
-      // transaction.
+      // This failure is ignored: after an error such as a full disk, SQLite has already rolled back, so there is no
+      // transaction that ROLLBACK could end.
     }
   }
 }

@@ -2,12 +2,12 @@ import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import type { StoredPart } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
 
-/** The number of parts that one transaction deletes. Writers wait about a millisecond for the transaction. */
+/** The maximum number of rows that one transaction deletes. Writers wait about a millisecond for the transaction. */
 const droppedTogether = 8;
 
 /**
- * Reads and writes the table `kept`. Each statement is a separate transaction, because every part is correct without
- * the others.
+ * Reads and writes the table `kept`. Each row has the kept values of a range of revisions, and is valid even if other
+ * rows are missing. So each statement is a separate transaction.
  */
 export class SqliteKept {
   readonly #find: SqlStatement<StoredPart>;

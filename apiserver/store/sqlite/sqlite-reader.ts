@@ -69,7 +69,8 @@ export class SqliteReader {
 
   /**
    * Returns the states with these revisions, in the order of the revisions; fewer of them when they have many bytes.
-   * Throws CompactedError when compaction has removed a state, because the scan took longer than {@link hold} protects.
+   * Throws CompactedError when compaction has removed one of these states: the scan took so long that {@link hold} no
+   * longer protected them.
    */
   rows(revisions: Float64Array): PackedPage {
     return page(this.#rowsAt(revisions), revisions.length);
@@ -82,10 +83,11 @@ export class SqliteReader {
   }
 
   /**
-   * Drops changes up to the revision `upTo`, at most `maxRows`, and none that a running scan protects. `copied` is the
-   * revision at which the table `present` was last written (0: never). Dropped states that this table still names are
-   * recorded in the table `gone`. Returns the number of dropped changes, and the new compactRevision. Call this in a
-   * transaction.
+   * Drops changes up to the revision `upTo`, at most `maxRows`, and none that a running scan protects. Returns the
+   * number of dropped changes, and the new compactRevision. Call this in a transaction.
+   *
+   * The table `present` lists the revision of each object, as it was at the revision `copied` (0: nothing is listed).
+   * If a listed state is dropped, its revision is added to the table `gone`.
    */
   compact({ upTo, maxRows, copied }: { readonly upTo: number; readonly maxRows: number; readonly copied: number }): {
     readonly dropped: number;

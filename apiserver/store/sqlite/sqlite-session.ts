@@ -29,8 +29,8 @@ type Handlers = {
 };
 
 /**
- * The number of changes, as a fraction of the number of objects, after which a running store writes a new copy of the
- * present objects.
+ * A running store saves its list of the existing objects in the database again when the changes since the list was last
+ * saved are at least this fraction of the number of objects. A start reads the list, and then only the later changes.
  */
 const copiedShare = 1 / 2;
 
@@ -46,7 +46,7 @@ export class SqliteSession {
   readonly #handlers: Handlers = {
     open: async ({ path }) => {
       const database = await connect(path);
-      // If a process was killed during a backup, the file of this backup is still there.
+      // A process that was killed during a backup has left the unfinished file of the backup. It is deleted here.
       if (path !== undefined) rmSync(`${path}-backup`, { force: true });
       const committer = new SqliteCommitter(database, hashSecret());
       const reader = new SqliteReader(database);
@@ -92,7 +92,7 @@ export class SqliteSession {
     },
   };
 
-  /** Handles a call. Rejects with CompactedError or StoreError; errors of the binding become StoreErrors. */
+  /** Handles a call. Rejects with CompactedError or StoreError; errors of the SQLite library become StoreErrors. */
   async answer<Type extends keyof SqliteCalls>(
     type: Type,
     request: SqliteCalls[Type]['request'],
@@ -175,7 +175,7 @@ class SqliteNumbers {
     this.#add = database.prepare(sql.addNumber);
   }
 
-  /** Returns the number of a name; assigns one if it has none. `transaction` runs the write. */
+  /** Returns the number of the name of a kind or index. If the name has none, assigns one, in a `transaction`. */
   numberOf(name: string, transaction: <Result>(work: () => Result) => Result): number {
     const known = this.#find.get(name);
     if (known !== undefined) return known.id;

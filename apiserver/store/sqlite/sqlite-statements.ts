@@ -13,7 +13,7 @@ export const getOwner = 'SELECT kind, key FROM history WHERE revision = ?';
 export const getRow = 'SELECT key, revision, data FROM history WHERE revision = ?';
 export const listRows =
   'SELECT key, revision, data FROM history WHERE revision >= ? AND revision <= ? ORDER BY revision';
-/** Returns the changes after a revision, without their data: these columns show which states are present. */
+/** Returns the changes after a revision, without their data. This is enough to find the revision of each object. */
 export const listStates = 'SELECT revision, op, kind, previous, key FROM history WHERE revision > ? ORDER BY revision';
 /**
  * Drops the history. {@link dropAllKept} must follow, because kept data refers to revisions, and the next history may
@@ -25,7 +25,10 @@ export const dropAllKept = 'DELETE FROM kept';
 export const listPresent = 'SELECT kind, hashes, revisions FROM present ORDER BY kind';
 export const addPresent = 'INSERT INTO present (kind, hashes, revisions) VALUES (?, ?, ?)';
 export const listGone = 'SELECT revision FROM gone';
-/** Drops the copy of the present objects, so that the next start reads all rows. */
+/**
+ * Deletes the stored list of the objects that exist, with their revisions. Without this list, the next start finds the
+ * objects by reading all rows of `history`.
+ */
 export const dropPresent = `DELETE FROM present; DELETE FROM gone; DELETE FROM meta WHERE name = 'present'`;
 
 export const findClaim = 'SELECT key FROM uniq WHERE kind = ? AND idx = ? AND value = ?';

@@ -163,7 +163,7 @@ describe('SqliteStore', () => {
     });
   }
 
-  it('reads the first part of the kept data that ends at or after a revision, and deletes all parts when a new history starts', async () => {
+  it('returns the first part of kept data whose last revision is not before the given one; a new history deletes all parts', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const kept = store.kept!;

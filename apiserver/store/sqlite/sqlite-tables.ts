@@ -18,10 +18,11 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  * knows the present row of each object. `previous` is the revision of the state that a write replaced. The compaction
  * of a write deletes the row of this state; the compaction of a deletion also deletes the row of the deletion.
  *
- * `present` is a copy of what this process knows, so that a start need not read all rows. For each kind, it has the
- * hashes of the keys of its objects, and the revisions of the objects. The row `present` of `meta` has the revision of
- * the copy, the secret of the hashes and a digest of the copy. Later rows of `history` have the changes since then;
- * `gone` has those states of the copy that were deleted by compaction.
+ * `present` is a copy of what this process knows about present rows, so that a start need not read all rows of
+ * `history`. For each kind, the copy has the hashes of the keys of its objects, and the revisions of the objects. A row
+ * of `meta`, also named `present`, has the revision at which the copy was made, the secret with which keys are hashed,
+ * and a digest by which a start detects a damaged copy. The start reads later changes from `history`. `gone` has the
+ * revisions in the copy whose rows of `history` were deleted by compaction.
  *
  * `kept` has data that a start would otherwise compute from rows of `history`. The data of a kind are in parts, each
  * with its last revision. A part always stays valid, because a revision never gets other data, unless a new history

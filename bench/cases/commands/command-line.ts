@@ -40,7 +40,7 @@ export async function commandLine({ settings }: CaseContext): Promise<readonly R
  * test of the scaffold runs these steps, and prints the time.
  */
 export async function create(): Promise<readonly Row[]> {
-  const title = 'makes a plugin that passes lint, types and tests';
+  const title = 'makes a plugin that passes lint, compiler and tests';
   const args = ['node_modules/mocha/bin/mocha.js', '--no-config', '--exit', '--require', './.ci/skip-because.js'];
   const output = await outputOf([...args, '--grep', title, scaffoldTest]);
   const [, seconds] = /to the first reconciled object: ([\d.]+) s/.exec(output) ?? [];

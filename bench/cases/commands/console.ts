@@ -23,7 +23,10 @@ const hourlyPerObject = 3.6;
 const mostGrowthBytes = 4 * 1024 * 1024;
 const kind = personModel(['spec.name']);
 
-/** Measures the time until the console shows a long list, and its frames and memory while objects change. */
+/**
+ * Measures the time until the console shows a long list. Also measures, while the objects of the list change, the
+ * longest time between two frames of the browser, and the memory of the page.
+ */
 export async function consolePages({ settings }: CaseContext): Promise<readonly Row[]> {
   const { objects, seconds, rounds } = settings;
   const server = await startTestServer({ plugins: [consoleFolder], models: [kind] });
@@ -42,7 +45,7 @@ export async function consolePages({ settings }: CaseContext): Promise<readonly 
       {
         name: `console, ${objects.toLocaleString('en-US')} objects`,
         target: { text: `<= ${mostOpenMs} ms: ${opened.toFixed(0)} ms`, isMet: opened <= mostOpenMs },
-        note: 'from the click on the kind to its rows in a frame',
+        note: 'the time from the click on the kind to the frame of the browser that shows its rows',
       },
       {
         name: 'console, longest frame',
@@ -55,7 +58,7 @@ export async function consolePages({ settings }: CaseContext): Promise<readonly 
         note: 'private resident memory of the process of the page, after an hour of 100 changes/s',
       },
       {
-        name: 'console, an hour of 100 changes/s',
+        name: 'console, growth of the heap in an hour of 100 changes/s',
         target: {
           text: `grows <= ${megabytes(mostGrowthBytes)} MB: ${(hour.growth / 1024 / 1024).toFixed(1)} MB`,
           isMet: hour.growth <= mostGrowthBytes,
@@ -163,7 +166,7 @@ interface Hour {
   readonly seconds: number;
   /** The size of the heap after all changes. */
   readonly bytes: number;
-  /** The growth of the heap, in bytes, since a tenth of the changes were made. */
+  /** The number of bytes by which the page's heap grew between the first tenth of the changes and the last change. */
   readonly growth: number;
 }
 

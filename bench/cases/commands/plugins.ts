@@ -34,7 +34,7 @@ export async function pluginStart({ settings, folder }: CaseContext): Promise<re
   const { ours, limit } = await alternate(settings.rounds, { ours: serve(folders), limit: serve([]) });
   return [
     {
-      name: `${plugins} plugins of ${kindsEach} kinds`,
+      name: `start with ${plugins} plugins of ${kindsEach} kinds each`,
       ours,
       limit,
       target: { text: `<= ${mostMs} ms`, isMet: ours.p50Ms <= mostMs },

@@ -10,7 +10,7 @@ import { alternate } from '../../measure/rounds.ts';
 
 const mostObjects = 10_000;
 const mostMs = 1_000;
-/** The maximum memory, in bytes for each byte of the objects' JSON. */
+/** The target: the memory of an informer's cache is at most this many times as large as the JSON of its objects. */
 const mostFactor = 2;
 
 /**

@@ -47,7 +47,7 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
   const again = await child.call<Reconciled>('reconcileAll', manyParents);
   const least = await leastCost(folder);
   const growth = again.heldBytes / objectsAlone;
-  const name = `start with ${manyParents.toLocaleString('en-US')} owners of ${childrenOfMany.toString()} dependents`;
+  const name = `start, ${manyParents.toLocaleString('en-US')} owners of ${childrenOfMany.toString()} dependents each`;
   const row = (what: string, { ms, cpuMs }: Reconciled): Row => ({
     name: `${name}, ${what}`,
     target: {
@@ -57,8 +57,8 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
     note: `${seconds(cpuMs)} s of processor time`,
   });
   return [
-    row('when no dependent exists', first),
-    row('when all dependents exist', again),
+    row('time of the first start, which creates the dependents', first),
+    row('time of the second start, at which all dependents exist', again),
     {
       name: `${name}, the least`,
       note: `${seconds(least.ms)} s, ${seconds(least.cpuMs)} s of processor time to create all these objects without a controller`,
@@ -71,7 +71,10 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
   ];
 }
 
-/** Creates the same objects without a controller, for 256 owners at a time. */
+/**
+ * Measures the least cost of the owners and their dependents: a client creates the owners, and then the dependents of
+ * 256 owners at a time, without a controller.
+ */
 async function leastCost(folder: string): Promise<Omit<Reconciled, 'heldBytes'>> {
   await using child = new Child('owners', ['--max-old-space-size=8192']);
   await child.call('serve', `sqlite:${join(folder, 'least.db')}`);

@@ -85,9 +85,9 @@ async function writeAndWait(child: Child, { rounds, count, where, mostMs }: Wait
     beyond: async () => (round as WrittenFigures).beyond,
   });
   const { text, isMet } = p99AtMost(mostMs, beyond);
-  const note = `from the response to the start of the run: p50 ${beyond.p50Ms.toFixed(2)} ms, p99 ${beyond.p99Ms?.toFixed(2)} ms`;
+  const note = `time between the response to the write and the start of the run: p50 ${beyond.p50Ms.toFixed(2)} ms, p99 ${beyond.p99Ms?.toFixed(2)} ms`;
   const name = `write to reconcile ${where}, ${perSecond}/s`;
-  return { name, ours, limit, target: { text: `${text} after the response`, isMet }, note };
+  return { name, ours, limit, target: { text: `${text} after the response to the write`, isMet }, note };
 }
 
 async function duringStart(file: string, { rounds, objects }: { rounds: number; objects: number }): Promise<Row> {
@@ -105,7 +105,7 @@ async function duringStart(file: string, { rounds, objects }: { rounds: number; 
     },
     limit: () => Promise.resolve(limit as Figures),
   });
-  const note = `at least ${left.toLocaleString('en-US')} objects that existed at the start were still waiting at the end`;
+  const note = `in each round, at least ${left.toLocaleString('en-US')} of the initial objects were not reconciled yet when the last write was`;
   const name = `write to reconcile, ${objects.toLocaleString('en-US')} objects at the start`;
   return { name, ...found, target: p99AtMost(50, found.ours), note };
 }

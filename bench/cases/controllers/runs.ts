@@ -38,13 +38,13 @@ type Measured = Readonly<Record<'ours' | 'limit', Figures>>;
 function pacedRow(found: Measured): Row {
   const moreMs = (found.ours.p50Ms - found.limit.p50Ms) * keys;
   const target = { text: `at most ${mostMs.toString()} ms/s more`, isMet: moreMs <= mostMs };
-  const note = `p50 is the processor time of a run in ms. Recording adds ${moreMs.toFixed(1)} ms in each second`;
+  const note = `p50 is the processor time of a run in ms. Recording runs adds ${moreMs.toFixed(1)} ms in each second`;
   return { name: 'recorded runs', ...found, target, note };
 }
 
 function fullRateRow(found: Measured): Row {
   const more = (found.ours.p50Ms / found.limit.p50Ms - 1) * 100;
   const target = { text: `at most ${mostPercent.toString()}% more`, isMet: more <= mostPercent };
-  const note = `p50 is the processor time of a run in ms. Recording adds ${more.toFixed(1)}%`;
+  const note = `p50 is the processor time of a run in ms. Recording runs adds ${more.toFixed(1)}%`;
   return { name: 'recorded runs, full rate', ...found, target, note };
 }

@@ -38,8 +38,8 @@ export async function engines({ settings, folder, addPage }: CaseContext): Promi
   }
   addPage(formatPage(conditions, measured));
   return measured.flatMap(({ engine, many, one }) => [
-    { name: `${engine}, 64 in flight`, ours: many },
-    { name: `${engine}, one after the other`, ours: one },
+    { name: `${engine}, creates, of which 64 are in flight`, ours: many },
+    { name: `${engine}, creates, each sent after the previous one`, ours: one },
   ]);
 }
 

@@ -114,7 +114,7 @@ function rowsOf(
       limit: many,
     },
     {
-      name: 'etcd create by hand, three processes without a head key, compared with one process',
+      name: 'etcd creates a second by hand: three processes without the key `head`, compared with one process with it',
       ours: alone,
       limit: many,
     },

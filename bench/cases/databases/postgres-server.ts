@@ -36,7 +36,7 @@ export async function postgresServer({ settings }: CaseContext): Promise<readonl
     },
     limit: () => bare.call('writeBatches', { verb: 'create', count, batch } satisfies BareBatches),
   });
-  const note = `${batch} rows in a commit: the average of our commits, which the limit uses, too`;
+  const note = `the limit writes ${batch} rows in each commit, as many as our server does on average`;
   return [
     { name: 'postgres http-create, 64 connections', ...overHttp },
     { name: 'postgres in-process create, 256 in flight', ...inProcess, note },

@@ -72,12 +72,12 @@ export async function deliveriesOn(
   const name = `replicas on ${engine}, ${writesPerSecond} writes/s: time to a watcher`;
   return [
     {
-      name: `${name}, from the response`,
+      name: `${name}, measured from the response to the write`,
       ours: found.answered,
       limit: found.answeredHere,
       ...(engine !== 'mysql' && { target }),
     },
-    { name: `${name}, from the sending`, ours: found.sent, limit: found.sentHere },
+    { name: `${name}, measured from the sending of the write`, ours: found.sent, limit: found.sentHere },
   ];
 }
 
@@ -102,7 +102,7 @@ async function deliver(watchers: Watchers, { connection, count, nextNumber, sinc
     const sentMs = performance.now();
     const answered = connection.send(request).then(() => performance.now());
     const [arrivalsMs, answeredMs] = await Promise.all([arrived, answered]);
-    // The watcher may receive the change before the writer receives the response.
+    // If the watcher receives the change before the writer receives the response, the latency counts as 0.
     latencies[position] = Math.max(0, (arrivalsMs[0]?.[0] ?? Number.NaN) - (since === 'sent' ? sentMs : answeredMs));
   }
   return figuresOf(latencies, performance.now() - startMs);

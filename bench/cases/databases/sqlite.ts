@@ -109,19 +109,19 @@ function rowsOf(writers: readonly Writer[], leastUs: number): Row[] {
   const commits = each(medianOf('perCommit')).map((size) => Math.round(size));
   return [
     {
-      name: 'sqlite: processor time of its thread, one create',
+      name: 'sqlite: processor time of the SQLite thread for each create',
       ...judged(each(medianOf('threadUs')), most.threadUs, 'us'),
       note: `${withOther(each(medianOf('threadUs')), 'us')}; ${commits.join(' and ')} creates per commit; better-sqlite3 alone, with the same number per commit: ${leastUs.toFixed(2)} us`,
     },
     {
-      name: 'sqlite: write-ahead log, one create',
+      name: 'sqlite: bytes in the write-ahead log for each create',
       ...judged(
         each((writer) => writer.logKb),
         most.logKb,
         'KB',
       ),
     },
-    { name: 'sqlite: written to disk, one create', ...judged(each(medianOf('diskKb')), most.diskKb, 'KB') },
+    { name: 'sqlite: bytes written to disk for each create', ...judged(each(medianOf('diskKb')), most.diskKb, 'KB') },
   ];
 }
 

@@ -28,7 +28,10 @@ export async function startUpOnServers({ settings }: CaseContext): Promise<reado
   return rows;
 }
 
-/** Returns the row of one database engine. */
+/**
+ * Stores objects in a new database of one engine. Returns the row with the time until a server on this database is
+ * ready, compared with the time in which the store alone reads and parses the objects.
+ */
 export async function startOn(engine: Engine, database: string, { rounds, objects }: Settings): Promise<Row> {
   const mostMs = most[engine];
   await fill(database, objects);
@@ -68,7 +71,7 @@ interface Start {
 
 async function start(database: string): Promise<Start> {
   await using server = new Child('api-server');
-  // After this call, the process is running, and its code is loaded.
+  // This call waits until the process runs and has loaded its code, so that the measurement does not include this time.
   await server.call('heldBytes');
   const startMs = performance.now();
   await server.call('start', database);

@@ -27,7 +27,7 @@ const manyRules = 100;
 /** The run fails if a definition takes longer than this to be served. */
 const servedWithinMs = 30_000;
 
-/** Returns a rule with two comparisons, and a condition for ten items. */
+/** Returns a CEL rule with two comparisons, and a third one that is evaluated for each of the ten items of a list. */
 function typicalRule(number: number): object {
   const most = (number + 10).toString();
   return { rule: `self.least <= self.size && self.name != "" && self.items.all(item, item.size < ${most})` };

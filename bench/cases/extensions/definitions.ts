@@ -31,17 +31,17 @@ export async function definitions({ settings }: CaseContext): Promise<readonly R
     const seconds = (performance.now() - sinceMs) / 1000;
     const stallMs = await server.call('takeLongestMs');
     const bytes = ((await server.call('heldBytes')) - before) / count;
-    const name = `${count.toString()} definitions at once`;
+    const name = `${count.toString()} definitions created at once`;
     return [
-      row(`${name}: served`, `<= ${mostSeconds.toString()} s`, {
+      row(`${name}: time until the server serves all of them`, `<= ${mostSeconds.toString()} s`, {
         isMet: seconds <= mostSeconds,
         note: `${seconds.toFixed(1)} s`,
       }),
-      row(`${name}: longest stall`, `<= ${mostStallMs.toString()} ms`, {
+      row(`${name}: longest turn of the server's event loop meanwhile`, `<= ${mostStallMs.toString()} ms`, {
         isMet: stallMs <= mostStallMs,
         note: `${stallMs.toFixed(1)} ms`,
       }),
-      row(`${name}: memory of each`, '<= 1.5 MB', {
+      row(`${name}: memory of the server for each definition`, '<= 1.5 MB', {
         isMet: bytes <= mostBytes,
         note: `${(bytes / 1024 / 1024).toFixed(2)} MB`,
       }),

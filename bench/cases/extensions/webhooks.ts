@@ -21,8 +21,8 @@ const mostCpuMs = 0.3;
 const connections = 8;
 
 /**
- * Measures the processor time that a validating webhook adds to a create, without the time of the request to it. Also
- * measures conversions. The webhooks run in this process.
+ * Measures the processor time that a validating webhook adds to a create, minus that of the request to the webhook.
+ * Also measures conversions. The webhooks run in this process.
  */
 export async function webhooks({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const certificate = await certificateIn(join(folder, 'tls'));
@@ -51,12 +51,12 @@ export async function webhooks({ settings, folder }: CaseContext): Promise<reado
     const ms = (value: number): string => `${value.toFixed(3)} ms`;
     return [
       {
-        name: 'webhook: processor time that it adds to a create, without the request to it',
+        name: 'webhook: processor time that it adds to a create, minus that of the request to the webhook',
         target: { text: `<= ${mostCpuMs.toString()} ms`, isMet: beyond <= mostCpuMs },
-        note: `${ms(beyond)}: a create takes ${ms(cost.plain)} without the webhook and ${ms(cost.hooked)} with it; the difference is ${ms(added)}, of which the request to the webhook takes ${ms(cost.byHand)}`,
+        note: `a create takes ${ms(cost.plain)} without the webhook and ${ms(cost.hooked)} with it; the difference is ${ms(added)}; without the ${ms(cost.byHand)} of the request to the webhook, ${ms(beyond)} remain`,
       },
       {
-        name: 'webhook: processor time of the request to it, sent by hand',
+        name: 'webhook: processor time of a client that sends the request to the webhook by hand',
         note: `${ms(cost.byHand)}, with node:https on reused connections; one request at a time takes ${ms(await roundTrip(hook))}`,
       },
       ...(await conversionRows(certificate, settings)),
@@ -93,7 +93,8 @@ function creator(server: Child, { url, prefix, connections: many, seconds }: Cre
 }
 
 /**
- * Runs the rounds of the contestants alternately, and returns the median of each one. The first round does not count.
+ * Calls each function of `contestants` once in each round, and returns the median of each function's results. The
+ * results of the first round do not count.
  */
 async function inTurns<Name extends string>(
   rounds: number,

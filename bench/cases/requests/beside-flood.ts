@@ -75,12 +75,12 @@ export async function besideFlood({ settings, folder }: CaseContext): Promise<re
   return [rowOf(found), leastRow(found), arrivalRow(found)];
 }
 
-/** The figures of each round. */
+/** The measured figures: each list has one item for each round. Only `renewalsMs` includes the warm-up round. */
 interface Found {
   readonly alone: Figures[];
   /**
-   * The figures of the user without a flood, but with as many requests in flight as the server runs at the same time
-   * during the flood.
+   * The figures of the measured user without a flood, with 8 requests in flight ({@link inProgress}). During a flood,
+   * the server also runs 8 requests at the same time: 4 of this user, and 4 of the user who floods it.
    */
   readonly least: Figures[];
   readonly flooded: Figures[];
@@ -96,26 +96,26 @@ function rowOf({ alone, flooded, floodRates, renewalsMs }: Found): Row {
   const slowestMs = Math.max(...renewalsMs);
   const half = ours.p50Ms / limit.p50Ms;
   const note =
-    `p99 is ${factor.toFixed(1)} times, and p50 ${half.toFixed(1)} times, that of the user alone; the other user creates ` +
-    `${Math.round(median(floodRates)).toString()}/s; the slowest renewal of a lease took ${slowestMs.toFixed(0)} ms`;
-  const text = `p99 <= 3 x alone, each lease renewed in ${mostRenewalMs.toString()} ms`;
+    `the flood makes the user's p99 ${factor.toFixed(1)} times, and p50 ${half.toFixed(1)} times, as long; the flood ` +
+    `creates ${Math.round(median(floodRates)).toString()} objects/s; the slowest renewal of a lease took ${slowestMs.toFixed(0)} ms`;
+  const text = `the flood makes the user's p99 at most 3 times as long, and each renewal of a lease takes at most ${mostRenewalMs.toString()} ms`;
   const target = { text, isMet: factor <= 3 && slowestMs <= mostRenewalMs };
-  return { name: 'creates beside a flood of 2,000', ours, limit, target, note };
+  return { name: 'creates while another user floods the server with 2,000 requests', ours, limit, target, note };
 }
 
 /**
- * Returns the row that shows how much a flood must slow a user at least. It has the figures of the user without a
- * flood, but with as many requests in flight as the server runs at the same time during the flood.
+ * Returns the row that shows the least delay that a flood can cause. There is no flood in this row, but the measured
+ * user has 8 requests in flight instead of 4: during the flood, the server also runs 8 requests at the same time.
  */
 function leastRow({ alone, least }: Found): Row {
   const [ours, limit] = [medianFigures(least), medianFigures(alone)];
-  const note = `p99 is ${tailFactor(ours, limit).toFixed(1)} times the p99 of the same user with 4 requests in flight`;
-  return { name: `creates with ${inProgress.toString()} in flight, alone`, ours, limit, note };
+  const note = `the user's p99 is ${tailFactor(ours, limit).toFixed(1)} times its p99 with only 4 requests in flight`;
+  return { name: `creates with ${inProgress.toString()} requests in flight, without a flood`, ours, limit, note };
 }
 
 function arrivalRow({ arrivals }: Found): Row {
   const note = 'the time from the attempt to connect until the response of /livez, during the whole flood';
-  return { name: 'new connections beside a flood of 2,000', ours: medianFigures(arrivals), note };
+  return { name: 'new connections while a user floods the server with 2,000 requests', ours: medianFigures(arrivals), note };
 }
 
 function tailFactor(ours: Figures, limit: Figures): number {

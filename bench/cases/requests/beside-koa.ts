@@ -79,7 +79,7 @@ function contestantsOf(auth: 'open' | 'required' | 'the least', { child, url, to
   const get = (): string => formatRequest('GET', `${personsPath}/${next()}`, sent());
   const made = { create: creations('new', token), update, get };
   return (['create', 'update', 'get'] as const).map((verb) => ({
-    name: `${verb}, ${auth}, as a multiple of koa`,
+    name: `${verb}, ${auth}, CPU time as a multiple of koa's`,
     child,
     url,
     request: made[verb],
@@ -117,7 +117,7 @@ async function costOf({ child, url, request }: Contestant, { seconds }: Settings
 function rowOf({ name, most }: Contestant, index: number, rounds: readonly (readonly number[])[]): Row {
   const ratio = median(rounds.map((costs) => (costs[index] ?? Number.NaN) / (costs[0] ?? Number.NaN)));
   const costOfContestant = (at: number): string => median(rounds.map((costs) => costs[at] ?? Number.NaN)).toFixed(1);
-  const note = `${costOfContestant(index)} us of the main thread; koa: ${costOfContestant(0)} us`;
+  const note = `${costOfContestant(index)} us of CPU time of the main thread per request; koa: ${costOfContestant(0)} us`;
   if (most === undefined) return { name: `cpu: ${name}`, note: `${ratio.toFixed(2)}: ${note}` };
   const target = { text: `${ratio.toFixed(2)} <= ${most.toFixed(2)}`, isMet: ratio <= most };
   return { name: `cpu: ${name}`, target, note };

@@ -30,23 +30,24 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
   const token = userToken;
   const rows = [
     {
-      name: 'http-create: a server with --auth required beside one with --auth open',
+      name: 'http-create: a server with --auth required, compared with a server with --auth open',
       ours: asking(creations('r', token)),
       limit: asked(creations('r')),
     },
     {
-      name: 'http-get: a server with --auth required beside one with --auth open',
+      name: 'http-get: a server with --auth required, compared with a server with --auth open',
       ours: asking(get({ token })),
       limit: asked(get()),
     },
-    // The least possible cost of a token: the open server receives the token, but does not read it.
+    // The next two rows show the least possible cost of a token: a server with `--auth open` receives the token, but
+    // does not read it.
     {
-      name: 'http-create, a token that the server does not read beside no token',
+      name: 'http-create: requests with a token that the server ignores, compared with requests without a token',
       ours: asked(creations('s', token)),
       limit: asked(creations('t')),
     },
     {
-      name: 'http-get, a token that the server does not read beside no token',
+      name: 'http-get: requests with a token that the server ignores, compared with requests without a token',
       ours: asked(get({ token })),
       limit: asked(get()),
     },

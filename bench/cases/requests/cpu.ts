@@ -20,7 +20,10 @@ const connections = 64;
  */
 const starts = 3;
 
-/** The maximum cost, as a multiple of the cost of the checkout that HOMEOSTAT_BENCH_AGAINST names. */
+/**
+ * The maximum processor time of an operation, as a multiple of the time that the same operation takes in the checkout
+ * that HOMEOSTAT_BENCH_AGAINST names.
+ */
 const mostRatio = 1.03;
 
 /** Runs the operations of one round. Resolves with their number. */
@@ -57,8 +60,9 @@ function overHttp(format: (number: number) => string): Operation {
 }
 
 /**
- * Returns an operation that runs `writes` * `share` times in a round. A short operation has a larger share, because a
- * round needs more of them to be long enough.
+ * Returns an operation that executes `verb` in the child process. The number of executions in a round is the setting
+ * `writes`, multiplied by `share`. A short operation has a larger share, because a round needs more of them to be long
+ * enough.
  */
 function inProcess(verb: string, share: number): Operation {
   return async ({ child }, { writes }) => {

@@ -39,6 +39,6 @@ export async function httpCreate({ settings, folder }: CaseContext): Promise<rea
     { name: 'http-create, 64 connections', ...many, target: ratioAtLeast(0.5, many) },
     { name: 'http-create, the least server', ours: many.least, limit: many.limit },
     { name: 'http-create, 1 connection', ...one, target: p50AtMost(0.5, one.ours) },
-    { name: 'http-create, 1, the least server', ours: one.least, limit: one.limit },
+    { name: 'http-create, 1 connection, the least server', ours: one.least, limit: one.limit },
   ];
 }

@@ -46,7 +46,7 @@ async function compareWrites(verb: 'create' | 'update', { server, bare, rounds, 
     },
     limit: () => bare.call<Figures>(verb, { count, batch, data }),
   });
-  const note = `${batch.toString()} rows in a commit: the average of our commits, which the limit uses, too`;
+  const note = `the limit writes ${batch.toString()} rows in each commit, as many as our server does on average`;
   return { name: `in-process ${verb}, 256 in flight`, ...found, target: ratioAtLeast(0.5, found), note };
 }
 

@@ -17,7 +17,7 @@ export async function security(context: CaseContext): Promise<readonly Row[]> {
   return [
     ...(await auditedCreates(context)),
     ...(await besideOpen(context)),
-    ...('creates beside a flood'.includes(context.only) ? await besideFlood(context) : []),
+    ...('creates while another user floods the server'.includes(context.only) ? await besideFlood(context) : []),
   ];
 }
 

@@ -4,9 +4,9 @@ import { Child } from '../../processes/child.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { StallMeter } from '../../measure/stall-meter.ts';
 
-const watchRow = 'a watch that has to receive a change of each object';
-const selectorRow = 'a watch that has to skip a change of each object';
-const listRow = 'a list at a revision before a change of each object';
+const watchRow = 'a watch from an old revision: each object has changed since';
+const selectorRow = 'a watch from an old revision, with a selector: each object has changed since, but the selector matches no change';
+const listRow = 'a list at an old revision: each object has changed since';
 
 const newline = 10;
 const brace = 125;

@@ -26,7 +26,7 @@ const caughtUpWithinMs = 120_000;
  */
 const recentRevisions = 50;
 
-const row = 'a server that must read all objects again';
+const row = 'while a server reads all objects again after it has missed changes';
 
 /**
  * Measures the longest stall of a server that must read all objects again: it was suspended until the history no longer

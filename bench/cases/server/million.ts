@@ -26,20 +26,20 @@ const fewObjects = 10_000;
 const warmUpSeconds = 1;
 
 /**
- * The updates last as long as updates of all objects would take at this rate per second: about four minutes for a
- * million objects.
+ * The number of objects, divided by this constant, is the number of seconds for which updates at half of the maximum
+ * rate are measured: about four minutes for a million objects.
  */
 const updatedInSeconds = 4_000;
 
-/** The number of objects in the database that bare SQLite updates, for comparison with the server. */
+/** For comparison with the server, bare SQLite updates the rows of a small database. This is the number of its rows. */
 const roundSize = 1_000;
 
 const connections = 64;
 const pageConnections = 8;
 
 /**
- * A round of pages has this many turns, in which the large and the small kind alternate: a machine whose speed changes
- * within seconds then has the same speed for both kinds.
+ * In each round, the two compared servers are measured alternately, this many times each. So a machine whose speed
+ * changes within seconds has about the same speed for both servers.
  */
 const turnsOfRound = 8;
 
@@ -91,12 +91,12 @@ async function stopRow(child: Child): Promise<Row> {
   const tookMs = performance.now() - startMs;
   const pauseMs = await child.call<number>('takeLongestMs');
   const note = `the stop took ${tookMs.toFixed(0)} ms`;
-  return { name: 'longest pause of an orderly stop', target: atMost(pauseMs, mostPauseMs, 'ms'), note };
+  return { name: 'longest turn of the event loop during an orderly stop', target: atMost(pauseMs, mostPauseMs, 'ms'), note };
 }
 
 /**
- * Measures restarts with snapshots, then without them, then also without kept records. The stop after each restart
- * writes snapshots, which are deleted before the next restart.
+ * Measures three restarts. The first one has snapshots, the second one only kept records, and the third one neither.
+ * Each stop writes snapshots, so this function deletes them before the second and the third restart.
  */
 async function restarts(file: string): Promise<readonly Row[]> {
   const snapshots = `${file}-snapshots`;
@@ -112,7 +112,7 @@ async function restarts(file: string): Promise<readonly Row[]> {
   rows.push(...(await restartRows(file, 'restart, without snapshots')));
   const rowsMs = await bare.call<number>('readRows', file);
   rows.push({
-    name: 'restart, the least of SQLite',
+    name: 'restart, without snapshots, the least',
     note: `${rowsMs.toFixed(0)} ms to read all rows, and nothing else`,
   });
   await bare.call('forget', file);
@@ -144,7 +144,7 @@ async function fillRows(child: Child, file: string, count: number): Promise<read
     {
       name: 'memory of an object',
       target: atMost(resident, mostBytesEach, 'bytes resident'),
-      note: `of the whole process: ${formatParts(parts, count)}; after a garbage collection, ${heap.toFixed(0)} bytes of heap and ${(after.resident / count).toFixed(0)} bytes resident; the object itself has ${bytes.toString()} bytes`,
+      note: `memory of the whole process, divided by the number of objects: ${formatParts(parts, count)}; after a garbage collection, ${heap.toFixed(0)} bytes of heap and ${(after.resident / count).toFixed(0)} bytes resident; the object itself has ${bytes.toString()} bytes`,
     },
     await leastMemory(count, bytes),
   ];
@@ -204,7 +204,7 @@ async function leastPageRow(many: Filled, settings: Settings): Promise<Row> {
     { child: small, url: urls.small },
   ] as const;
   const { own, other, ratio } = await compare(both, '', settings);
-  const note = `${ratio.toFixed(2)} times the time: ${own.toFixed(0)} us of bare koa with the memory of this server, ${other.toFixed(0)} us without it`;
+  const note = `${ratio.toFixed(2)} times the time: ${own.toFixed(0)} us of bare koa in a process with as much memory as this server, ${other.toFixed(0)} us in a small process`;
   return { name: 'a page, the least', note };
 }
 
@@ -264,25 +264,25 @@ async function churnRows(
   const least = await leastUpdates(folder, { seconds, perSecond: most / 2 });
   return [
     {
-      name: 'updates at half of the greatest rate',
+      name: 'updates over HTTP, sent at half of the maximum rate',
       ours,
       target: p99AtMost(mostP99Ms, ours),
-      note: `the maximum rate is ${most.toFixed(0)}/s; an update takes ${each.toFixed(0)} us of processor time`,
+      note: `the server makes at most ${most.toFixed(0)} updates/s; an update takes ${each.toFixed(0)} us of processor time`,
     },
-    { name: 'updates at a quarter of the greatest rate', ours: slower },
+    { name: 'updates over HTTP, sent at a quarter of the maximum rate', ours: slower },
     {
-      name: 'updates at half of the greatest rate, the least over HTTP',
+      name: 'the same updates, sent at the same half of the maximum rate to bare koa',
       ours: await leastOverHttp({ connections, request }, { seconds: seconds / 2, perSecond: most / 2 }),
-      note: 'bare koa gets the same requests, and sends their bodies back',
+      note: 'bare koa stores nothing, and sends the bodies back: the least that an update over HTTP takes',
     },
     {
-      name: 'updates at half of the greatest rate, the least',
+      name: 'the same updates, committed at half of the maximum rate by better-sqlite3 alone',
       ours: least,
-      note: 'better-sqlite3 alone commits the same rows, without a server and a load generator',
+      note: 'the same rows, without a server and a load generator: the least that the database takes',
     },
-    { name: 'longest pause during the updates', target: atMost(pauseMs, mostPauseMs, 'ms') },
+    { name: 'longest turn of the event loop during the updates', target: atMost(pauseMs, mostPauseMs, 'ms') },
     {
-      name: 'memory after the updates',
+      name: 'memory of the server for each object, after the updates',
       target: atMost(parts.resident / objects, mostBytesEach, 'bytes resident'),
       note: formatParts(parts, objects),
     },

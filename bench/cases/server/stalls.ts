@@ -37,7 +37,7 @@ export async function stalls({ settings, only }: CaseContext): Promise<readonly 
       await measureRequest({ server, meter, large, object: `list-${number.toString()}` });
     await measureInformer(server, meter);
     const reindex = (): Promise<void> => server.call('reindex');
-    await meter.measure('new indexes of all objects of a kind', reindex);
+    await meter.measure('the server builds new indexes of all objects of a kind', reindex);
     for (const { name, request } of firstRequests)
       await meter.measure(name, () => server.send(request('first')), reindex);
     await measureDefinitions(server, meter, settings.definitions);
@@ -78,8 +78,8 @@ const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
  * a permission that the informer loses for a moment.
  */
 async function measureInformer(server: HostileProcess, meter: StallMeter): Promise<void> {
-  await meter.measureOnce('an informer of all objects', () => server.call('follow'));
-  await meter.measure('an index for an informer of all objects', () => server.call('indexFollowed'));
+  await meter.measureOnce('the start of an informer of all objects', () => server.call('follow'));
+  await meter.measure('an informer of all objects builds a new index', () => server.call('indexFollowed'));
   let changed = 0;
   const permit = async (isPermitted: boolean): Promise<void> => {
     await server.call('permitFollowing', isPermitted);
@@ -110,7 +110,7 @@ async function measureDefinitions(server: HostileProcess, meter: StallMeter, def
     await server.send(applyDefinition(kind, leaves));
     await isServed(server, kind);
   };
-  await meter.measure('a definition of 1.2 MB', (attempt) => apply(`Large${attempt.toString()}`, largeLeaves));
+  await meter.measure('create a definition of 1.2 MB', (attempt) => apply(`Large${attempt.toString()}`, largeLeaves));
   await meter.measureOnce(`${definitions.toString()} definitions`, async () => {
     for (let number = 0; number < definitions; number += 1)
       await server.send(applyDefinition(`Usual${number.toString()}`, usualLeaves));
@@ -119,7 +119,7 @@ async function measureDefinitions(server: HostileProcess, meter: StallMeter, def
   const openApi = { method: 'GET', path: '/openapi/v3' };
   const document = { method: 'GET', path: '/openapi/v3/apis/definitions.example.com/v1' };
   for (const { name, request } of [
-    { name: '/openapi/v3 after a change', request: openApi },
+    { name: '/openapi/v3 after a definition has changed', request: openApi },
     { name: 'the largest document of /openapi/v3', request: document },
   ])
     await meter.measure(

@@ -71,7 +71,7 @@ async function equalSelectors(fanOut: FanOut, settings: Settings, folder: string
   const { figures, cpuMs } = await deliverByTurns({ settings, perSecond }, ours, limit);
   const ratio = cpuMs.ours / cpuMs.limit;
   return {
-    name: `${nameOf(fanOut)}, with selectors and without`,
+    name: `${nameOf(fanOut)}, all watchers with selectors`,
     ...figures,
     target: { text: 'processor time <= 1.1 x', isMet: ratio <= 1.1 },
     note: `the server with selectors takes ${ratio.toFixed(2)} times the processor time of the one without`,

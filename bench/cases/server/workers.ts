@@ -51,17 +51,23 @@ const workersOfEight = 6;
 const verbs = ['create', 'get', 'create at one worker'] as const;
 type Verb = (typeof verbs)[number];
 
-/** The processor time of each part for one operation, in microseconds. The times of several workers are added up. */
+/**
+ * The processor time that one operation costs in each thread or group of threads, in microseconds. The times of several
+ * workers are added up.
+ */
 interface Cost {
   /** The processor time of the main thread of the process that has the database. */
   readonly owner: number;
-  /** The time of the busiest other thread of the process that has the database, which is the thread of SQLite. */
+  /**
+   * The processor time of SQLite's thread, measured as that of the busiest thread of the process that has the database,
+   * without its main thread.
+   */
   readonly sqlite: number;
-  /** The time of the main threads of the workers that receive the requests. */
+  /** The processor time of the main threads of all workers that receive requests. */
   readonly workers: number;
-  /** The time of the main threads of the workers that receive no requests. */
+  /** The processor time of the main threads of all workers that receive no requests. */
   readonly followers: number;
-  /** The time of the main thread of bare koa, for a POST. */
+  /** The processor time of the main thread of bare koa, for a POST. */
   readonly koa: number;
 }
 
@@ -196,7 +202,7 @@ function rowOf({ verb, count }: { readonly verb: Verb; readonly count: number },
   const most = (verb === 'get' ? mostOfOwner.get : mostOfOwner.create) / koaOfGoals;
   const ratio = cost.owner / cost.koa;
   return {
-    name: `workers: ${count.toString()}, ${verb}, as a multiple of koa`,
+    name: `workers: ${count.toString()}, ${verb}, processor time of the process with the database, divided by koa’s`,
     target: { text: `${ratio.toFixed(2)} <= ${most.toFixed(2)}`, isMet: ratio <= most },
     note: `processor time of an operation: ${us('workers')} in the workers that receive requests${others}, ${us('owner')} in the main thread of the process with the database, ${us('sqlite')} in SQLite's thread; koa: ${us('koa')}`,
   };
@@ -204,7 +210,8 @@ function rowOf({ verb, count }: { readonly verb: Verb; readonly count: number },
 
 /**
  * Returns the rows with the operations per second on eight cores. These rates are not measured, but computed from the
- * processor time of the busiest thread, for a machine on which bare koa takes {@link koaOfGoals}.
+ * processor time of the busiest thread, for a machine on which a POST to bare koa takes {@link koaOfGoals} microseconds
+ * of processor time.
  */
 function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
   const perWorker = (create.workers + (workersOfEight - 1) * create.followers) / workersOfEight;
@@ -216,7 +223,7 @@ function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
     return {
       name: `workers: ${workersOfEight.toString()} on 8 cores, ${verb}, computed`,
       target: { text: `${perSecond.toFixed(0)} >= ${least.toString()}/s`, isMet: perSecond >= least },
-      note: `on a machine where koa takes ${koaOfGoals.toString()} us; on this machine, ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
+      note: `computed for a machine where koa takes ${koaOfGoals.toString()} us for a POST; computed for this machine: ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
     };
   });
 }
@@ -232,7 +239,7 @@ async function hopRow(file: string): Promise<Row> {
   for (let call = 0; call < hops; call += 1) await store.currentRevision();
   const here = process.cpuUsage(before);
   const us = (total: number): string => `${(total / hops).toFixed(1)} us`;
-  const note = `${us((performance.now() - startMs) * 1000)}; processor time ${us(here.user + here.system)} in the caller, ${us((owner.mainCpuMs() - ownerBefore) * 1000)} in the called process`;
+  const note = `${us((performance.now() - startMs) * 1000)} elapsed; processor time ${us(here.user + here.system)} in the caller, ${us((owner.mainCpuMs() - ownerBefore) * 1000)} in the called process`;
   await store.close();
   return { name: 'workers: one call between two processes, without work', note };
 }

@@ -19,7 +19,7 @@ describe('deepEqual', () => {
     fc.assert(fc.property(json, (value) => deepEqual(value, reversed(value)) && deepEqual(reversed(value), value)));
   });
 
-  it('returns the same result as the equality of Node, for any two JSON values', () => {
+  it('returns the same result as isDeepStrictEqual of node:util, for any two JSON values', () => {
     const small = fc.jsonValue({ maxDepth: 2, stringUnit: fc.constantFrom('a', 'b') });
     fc.assert(fc.property(small, small, (a, b) => deepEqual(a, b) === isDeepStrictEqual(normal(a), normal(b))));
   });

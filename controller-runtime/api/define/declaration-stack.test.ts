@@ -26,7 +26,7 @@ function declared(): Declared {
 }
 
 describe('the stack of a declaration', () => {
-  it('names the function, the file and the line', () => {
+  it('names the function, the file and the line that declared the model', () => {
     expect(declarationStackOf(declared().model)).to.match(/declaringFunction.*declaration-stack\.test\.[jt]s:\d+/);
   });
 

@@ -218,7 +218,7 @@ describe('defineModel', () => {
     expect(() => specOf(shared)).to.throw(ModelError, /at most 100000 schemas/);
   });
 
-  it('refuses fields of the envelope, a root that is not an object, duplicate names and a malformed gvk [spec 2.2-author-defines]', () => {
+  it('refuses `metadata` in a schema, a root schema that is not an object, duplicate schema names, and a bad gvk [spec 2.2-author-defines]', () => {
     expect(() => model({ type: 'object', properties: { metadata: { type: 'string' } } })).to.throw(
       ModelError,
       /Thing\.metadata: is part/,

@@ -77,7 +77,10 @@ function ancestorsOf(cls: AnyClass): AnyClass[] {
   return chain;
 }
 
-/** True for any function. That is enough, because only a class has declarations. */
+/**
+ * True for any function, not only for a class. That is enough: the caller then looks for what decorators declared, and
+ * finds nothing for a function that is not a class.
+ */
 function isClass(value: unknown): value is AnyClass {
   return typeof value === 'function';
 }

@@ -78,7 +78,7 @@ function brokenIndexRule<T extends ApiObject>(spec: IndexSpec<T>): string | unde
   if (typeof spec?.name !== 'string' || spec.name === '') return 'an index needs a name';
   const unknown = unknownKeyOf(spec, indexKeys);
   if (unknown !== undefined) return unknown;
-  if (reservedNames.includes(spec.name)) return 'the server selects by namespace itself; use another name';
+  if (reservedNames.includes(spec.name)) return 'the server selects by namespace itself; give the index another name';
   if (!isSelectable(spec.name))
     return 'no field selector can name this index: its name must not contain white space or any of = ! ( ) , < >';
   if (defaultIndexes().some(({ name }) => name === spec.name))

@@ -8,7 +8,7 @@ import { referencedName } from '../schema/schema-reference.ts';
 
 type Components = Readonly<Record<string, JsonSchema>>;
 
-/** The values at the end of a path, as the schema describes them. */
+/** The type that the schema gives to the values at a path, and whether an object can have several of these values. */
 interface Target {
   readonly type: IndexedType;
   /** True when the path leads through an array. */
@@ -38,9 +38,10 @@ export function pathAttribute<T extends ApiObject>(
 }
 
 /**
- * Returns the definition of an index by path. Change the number in the definition whenever this code returns other
- * values for a path or a type. An index on metadata.resourceVersion has no definition, because the field is absent
- * while the object is being written.
+ * Returns the text that identifies how an index computes the values at a path ({@link IndexAttribute.definition}).
+ * Change the number in the text whenever this code returns other values for a path or a type: a server then does not
+ * use the values that it stored before. An index on metadata.resourceVersion has no such text, because the field is
+ * absent while the object is being written.
  */
 function definitionOf(path: string, type: IndexedType): string | undefined {
   return path === 'metadata.resourceVersion' ? undefined : `path 1 ${type} ${path}`;

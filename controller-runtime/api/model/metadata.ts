@@ -79,7 +79,7 @@ function* oneOwnerCauses(owner: Partial<OwnerReference>, field: string): Generat
   if (!kind) yield invalidValue(`${field}.kind`, '', 'must not be empty');
   if (!name) yield invalidValue(`${field}.name`, '', 'must not be empty');
   if (!uid) yield invalidValue(`${field}.uid`, '', 'must not be empty');
-  // An Event expires, and its deletion would delete the objects that it owns.
+  // As in Kubernetes, an Event cannot be an owner. Events expire, and the dependents would be deleted with the Event.
   if (apiVersion === 'v1' && kind === 'Event') {
     yield invalidValue(field, owner, '/v1, Kind=Event is disallowed from being an owner');
   }

@@ -68,7 +68,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
    * set it. Default: none.
    */
   readonly subresources: readonly 'status'[];
-  /** The paths for `/<name>/scale`. Default: none, so there is no `/scale`. */
+  /** The paths of the fields that `/<name>/scale` shows and sets. Default: none, so the kind has no `/scale`. */
   readonly scale?: ScaleSubresource;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];

@@ -23,8 +23,9 @@ export function isPaused({ metadata }: ApiObject, controller: string): boolean {
 }
 
 /**
- * Returns the action that a change of the two annotations requests: `requested`, `paused` or `resumed`; undefined when
- * the change requests no action.
+ * Compares the annotations {@link reconcileAnnotation} and {@link pausedAnnotation} of an object before and after a
+ * write. Returns the action that the change requests: `requested` for an immediate reconcile, `paused` or `resumed`;
+ * undefined when it requests no action.
  */
 export function actionBetween(previous: ApiObject, object: ApiObject): 'requested' | 'paused' | 'resumed' | undefined {
   const [before, after] = [previous.metadata.annotations, object.metadata.annotations];

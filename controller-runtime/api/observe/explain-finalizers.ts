@@ -15,8 +15,8 @@ const ownFinalizers: ReadonlyMap<string, string> = new Map([
 export interface KnownFinalizers {
   readonly object: ApiObject;
   /**
-   * All controllers; a sharded controller only with the shard that has the object. Undefined when the user may not read
-   * controllers.
+   * The objects that describe controllers. A sharded controller has one such object for each shard; here is only the
+   * one for the shard to which `object` belongs. Undefined when the user may not read controllers.
    */
   readonly controllers: readonly ControllerObject[] | undefined;
   readonly nowMs: number;

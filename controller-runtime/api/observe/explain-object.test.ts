@@ -47,7 +47,7 @@ describe('the summary of an explanation', () => {
     );
   });
 
-  it('names only the controllers that do not run', () => {
+  it('names only the controllers that are stopped', () => {
     const one = { a: { running: false }, b: {}, c: {}, d: {} };
     const start = 'Person ada has no condition Ready, and';
     expect(summaryOf(one)).to.equal(`${start} people/a does not run.`);

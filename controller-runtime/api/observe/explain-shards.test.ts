@@ -9,8 +9,8 @@ const metadata = { name: 'ada', uid: 'u', resourceVersion: '7', generation: 1 };
 const object = { apiVersion: 'people.example.com/v1', kind: 'Person', metadata } as ApiObject;
 
 /**
- * Returns the report of a shard that has `ada` in its queue. `ada` need not belong to the shard, because the report may
- * come from a process that held another shard before.
+ * Returns the report of a shard whose queue contains the key `ada`. The report has this key even when `ada` belongs to
+ * another shard, as if the process had kept the key from a shard that it held before.
  */
 function report(index: number, key: Partial<ControllerKey>): ControllerObject {
   const keys = [{ key: 'ada', state: 'delayed', attempts: 0, ...key }];

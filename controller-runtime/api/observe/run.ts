@@ -9,9 +9,12 @@ export type RunResult =
 
 /** The reason why an object was reconciled. */
 export interface RunTrigger {
-  /** `event`, `owner`, `mapping`, `resync`, `retry`, `timer`, `schedule` or `manual`. */
+  /** The type of the reason: `event`, `owner`, `mapping`, `resync`, `retry`, `timer`, `schedule` or `manual`. */
   readonly type: string;
-  /** Details for people, such as `MODIFIED` or `Badge ada`. */
+  /**
+   * More about the reason, for people: for example, the type of the event (`MODIFIED`), or the object that changed
+   * (`Badge ada`).
+   */
   readonly detail?: string;
   /**
    * The revision of the object that changed. Absent when no object changed, and for the objects that the controller

@@ -13,8 +13,8 @@ export function writerOf(object: ApiObject, previous?: ApiObject): string | unde
   const known = previous?.metadata.managedFields ?? [];
   const changed = entries.filter((entry) => !known.some((other) => other.time === entry.time && isSame(other, entry)));
   if (changed.length > 0) return onlyManager(changed);
-  // No entry is new or has a new time. Probably, the writer's previous write was in the same second, so its entry has
-  // the latest time.
+  // The write has changed no entry of managedFields. Probably, its writer also made the previous write, in the same
+  // second. So the writer is the manager of the entry with the latest time.
   const last = entries.reduce((time, entry) => (entry.time !== undefined && entry.time > time ? entry.time : time), '');
   const latest = entries.filter(({ time }) => time === last);
   const isOfStatus = previous !== undefined && changesStatusAlone(object, previous);

@@ -206,8 +206,8 @@ export class PatchedDocument {
   }
 
   /**
-   * Returns true when the value has more than this many levels. Each node that this function checks counts as visited:
-   * all nodes of the value, unless the value is too deep.
+   * Returns true when the value has more than this many levels. Each node that this function checks counts toward
+   * {@link maxVisitedNodes}. It checks all nodes of the value, unless the value is too deep.
    */
   #isDeeper(value: unknown, levels: number): boolean {
     this.#visit(1);

@@ -45,7 +45,7 @@ export class SchemaNormaliser {
   }
 
   /**
-   * Returns a schema in the form of components.
+   * Returns a schema with only known keywords, and with references as `#/components/schemas/<name>`.
    * @throws ModelError for a schema that breaks a rule; the error names `path` and the field below it.
    */
   normalise(schema: unknown, path: string): JsonSchema {

@@ -22,8 +22,8 @@ const maxInt64 = 2n ** 63n - 1n;
 const digits = /^[0-9]{1,63}$/;
 
 /**
- * Returns the number that `>` and `<` compare: the label's value, digits without a sign, at most 2^63 - 1. Returns
- * undefined for a text that is not such a number.
+ * Parses a number that the operators `>` and `<` of a selector compare: only digits, at most 2^63 - 1. Returns
+ * undefined for any other text.
  */
 export function wholeNumber(text: string): bigint | undefined {
   if (!digits.test(text)) return undefined;

@@ -110,7 +110,7 @@ describe('createClient', () => {
       });
     });
 
-    it('returns the object that finalizers keep after a delete, and undefined when the object is deleted', async () => {
+    it('delete returns the object if finalizers still keep it, and undefined if the server has removed it', async () => {
       server.answer({ body: person('alice', '6') });
       const options = { preconditions: { uid: 'u' }, propagationPolicy: 'Orphan', dryRun: true } as const;
       expect((await client.delete(Person, 'alice', options))?.metadata.name).to.equal('alice');

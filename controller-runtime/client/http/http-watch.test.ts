@@ -77,7 +77,7 @@ describe('watch over HTTP', () => {
     await clock.advance(delayMs);
   };
 
-  it('waits for at least half of the delay, and for a random part of the other half', async () => {
+  it('waits before the next attempt for half of the back-off delay and a random part of the other half', async () => {
     const answers = [0, 0.5];
     client = createClient(server.url, { clock, logger, random: () => answers.shift() ?? 1 });
     for (let opens = 0; opens < 3; opens += 1) server.answer({ status: 503 });
@@ -167,7 +167,7 @@ describe('watch over HTTP', () => {
     expect((await opened(second)).get('resourceVersion')).to.equal('4');
   });
 
-  it('waits 800 ms, doubled by each failure up to 30 s, and starts again at 800 ms after two minutes without a failure', async () => {
+  it('reconnects after 800 ms, doubled by each failure up to 30 s, and again after 800 ms once 2 minutes passed without failure', async () => {
     for (let answer = 0; answer < 7; answer += 1) server.answer({ status: 500 });
     const [hasty, calm, last] = [server.stream(), server.stream(), server.stream()];
     const seen = collect({ resourceVersion: '4' });

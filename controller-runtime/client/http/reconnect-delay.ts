@@ -21,7 +21,10 @@ export class ReconnectDelay {
   #failures = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `random` returns a number in [0, 1]. Default: always 1, for a client that reconnects alone. */
+  /**
+   * `random` returns a number between 0 (wait half of the delay) and 1 (wait the whole delay). Default: always 1, for a
+   * client that reconnects alone.
+   */
   constructor({ clock, random = () => 1 }: { readonly clock: Clock; readonly random?: () => number }) {
     this.#clock = clock;
     this.#random = random;

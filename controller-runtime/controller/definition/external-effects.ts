@@ -4,7 +4,7 @@ import type { Duration } from './parse-duration.ts';
 export interface EffectContext {
   /** The idempotency key: a random UUID, which stays the same in all attempts until the effect is recorded as done. */
   readonly key: string;
-  /** The signal of the run. */
+  /** The signal of the run: it aborts when the controller stops, and when the run exceeds its timeout. */
   readonly signal: AbortSignal;
 }
 

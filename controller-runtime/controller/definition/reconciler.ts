@@ -66,7 +66,7 @@ export interface ObjectEvents {
 export interface ConditionReason {
   /** The reason in one CamelCase word, for programs. */
   readonly reason: string;
-  /** The reason in a text for people. Default: empty. */
+  /** A text for people that explains why the condition has its status. Default: empty. */
   readonly message?: string;
 }
 

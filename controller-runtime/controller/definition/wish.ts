@@ -54,8 +54,8 @@ export interface WishState<O extends ApiObject = ApiObject> {
   /** True when the object is ready, as defined by the wish's `ready`. Always false in the state `waiting`. */
   readonly ready: boolean;
   /**
-   * The newest known state of the object; with `dryRun`, the state that the object would have. Absent when the object
-   * does not exist and the call neither created it nor, with `dryRun`, would create it.
+   * The newest known state of the object after the call. With `dryRun`, the state that the call would give it without
+   * `dryRun`. Absent when no such object exists after the call, or, with `dryRun`, when none would exist.
    */
   readonly object?: O;
   readonly waitsFor?: readonly string[];
@@ -69,7 +69,10 @@ export interface OwnOptions {
 }
 
 export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
-  /** True when all wishes are ready. A wish that waits is not ready. Objects in `leaving` do not count. */
+  /**
+   * True when all wishes are ready. A wish in the state `waiting` is not ready. Objects that are no longer wished do
+   * not count, even if they still exist.
+   */
   readonly ready: boolean;
   /** The state of each wish, in the order of the wishes. */
   readonly states: { readonly [K in keyof W]: W[K] extends Wish<infer O> ? WishState<O> : never };

@@ -5,7 +5,7 @@ import type { Outcome } from '../run/outcome.ts';
 
 /** Functions that return the current values of a queue. They are called when metrics are read. */
 export interface QueueGauges {
-  /** The number of keys that are ready. */
+  /** The number of keys in the work queue that can be reconciled now: no back-off delays them, and no run has them. */
   readonly depth: () => number;
   /** The ages of the runs under way, in milliseconds. */
   readonly running: () => readonly number[];

@@ -24,9 +24,11 @@ export interface RunRecord {
   readonly error?: string;
 }
 
-/** The maximum number of runs of one key. */
+/** The maximum number of runs that the history keeps for one key. */
 const maxRuns = 10;
-/** The maximum number of keys. When there are more, the key whose last run is the oldest is dropped. */
+/**
+ * The maximum number of keys in the history. When there are more, the key whose last run is the oldest is dropped.
+ */
 const maxKeys = 1000;
 
 /**

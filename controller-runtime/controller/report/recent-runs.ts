@@ -12,7 +12,7 @@ export class RecentValues {
     this.#count += 1;
   }
 
-  /** Returns the percentiles of the values; undefined when there are no values. */
+  /** Returns the median and the 99th percentile of the last 512 values; undefined before the first value. */
   percentiles(): Percentiles | undefined {
     const size = Math.min(this.#count, kept);
     if (size === 0) return undefined;

@@ -47,7 +47,10 @@ describe('the records of runs', () => {
     return { controller: 'test/person', model: Person, record, waitMs: 0, ...nothing, counter };
   }
 
-  /** Advances the clock by a second, and returns the {@link RunWeight} of each run that the writer recorded in it. */
+  /**
+   * Advances the clock by a second. For each run that the writer recorded in this second, returns its importance, a
+   * {@link RunWeight}.
+   */
   async function recorded(): Promise<readonly string[]> {
     client.requests.length = 0;
     await clock.advance(1000);

@@ -52,7 +52,7 @@ const closeMs = 5000;
 /** Writes the records of runs: all records while there are few runs, otherwise only the most important ones. */
 export class RunWriter {
   readonly #parts: RunWriterParts;
-  /** The accepted runs of the current interval. */
+  /** The runs that were passed to {@link add} in the current interval, and are not recorded yet. */
   readonly #waiting: Readonly<Record<RunWeight, ReportedRun[]>> = {
     failed: [],
     asked: [],
@@ -76,8 +76,8 @@ export class RunWriter {
   }
 
   /**
-   * Counts a run that has ended. Returns false when a run of this weight would not be recorded, so that its record need
-   * not be made.
+   * Counts a run that has ended, and returns whether its record should be passed to {@link add}. Returns false after
+   * {@link close}, and when as many runs of this importance wait already as can be recorded now.
    */
   accepts(weight: RunWeight): boolean {
     this.#offered += 1;
@@ -129,9 +129,10 @@ export class RunWriter {
   }
 
   /**
-   * Returns the runs to record, the most important ones first: at most as many as the budget allows. When the process
-   * is busy and has no budget left that it saved while it was not busy, at most five of these runs are `notable` or
-   * `plain`. All runs that are not returned are dropped, because the next interval has runs of its own.
+   * Returns the runs of this interval to record: first those that failed, then those that a user requested, then the
+   * others. The maximum is 25 runs, or up to 200 at first and after intervals that recorded fewer than 25. When the
+   * process is busy and the maximum is 25, at most five of the others are returned. All runs that are not returned are
+   * dropped, because the next interval has runs of its own.
    */
   #take(): readonly ReportedRun[] {
     const { failed, asked, notable, plain } = this.#waiting;

@@ -42,7 +42,8 @@ const retryMs = 10_000;
 const closeMs = 5000;
 
 /**
- * Writes the state of a controller into its object, at most once in two seconds, and only when the state has changed.
+ * Writes the state of a controller into the object of the kind Controller that describes this controller: at most once
+ * in two seconds, and only when the state has changed.
  */
 export class StateWriter {
   readonly #parts: StateWriterParts;
@@ -116,7 +117,10 @@ export class StateWriter {
     return !deepEqual(rates, { runs: 0, errors: 0 });
   }
 
-  /** Writes the state. Returns false when the write failed. */
+  /**
+   * Writes the controller's state into its object of the kind Controller, if the state has changed. Returns false when
+   * the write failed.
+   */
   async #write(): Promise<boolean> {
     const { clock, leader, logger, mayWrite, report } = this.#parts;
     if (!mayWrite()) return true;

@@ -72,7 +72,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('the controller’s deletion of an object is not remembered when the cache throws for the object', () => {
+  it('recordGone() neither throws nor records the deletion of an object when the cache throws on reading the object', () => {
     cache.get = () => {
       throw new Error('cannot be shown');
     };

@@ -126,8 +126,9 @@ export class CacheView {
   /** Remembers, until the cache has received the deletion, that the controller deleted the object. */
   recordGone(target: Target): void {
     const written = this.#written.get(recordIdOf(target));
-    // The state that the controller wrote is newer than the state in the cache. The cache may not even have the object:
-    // the event of its creation can arrive after the deletion, and must not make the object appear again.
+    // The last state that the controller wrote is newer than the state in the cache. If the controller has just created
+    // the object, the cache may not have it yet, and receives the event of the creation after the controller's delete.
+    // Then the view still has to hide the object, so it remembers the deletion even if the cache lacks the object.
     const last = written?.object ?? this.#cached(target);
     if (last === undefined) return;
     const { uid, resourceVersion: revision } = last.metadata;
@@ -191,7 +192,7 @@ export class CacheView {
   }
 }
 
-/** Returns the target that identifies an object. */
+/** Returns the identity of an object: the id of its kind, the id of its cache, and its key. */
 export function targetOf(object: ApiObject): Target {
   return { kindId: kindIdOfObject(object), cacheId: cacheIdOfObject(object), key: keyIn(object.metadata) };
 }
@@ -213,8 +214,8 @@ export function keyIn({ name, namespace }: PartialKey): ObjectKey {
 }
 
 /**
- * Returns a string that identifies an object in maps. It is the same in all versions of the kind, because an object has
- * the same revision in each of them.
+ * Returns a string that identifies an object in maps. It contains the kind without the version: an object that is read
+ * in two versions of its kind is one object, with one revision.
  */
 export function idOf(target: Target): string {
   return `${target.kindId}/${formatKey(target.key)}`;

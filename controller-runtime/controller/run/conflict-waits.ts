@@ -3,11 +3,14 @@ import { idOf, targetOf, type Target } from './cache-view.ts';
 import type { ApiObject } from '../../api/index.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
 
-/** Called when the cache has a later state than the conflicting revision; `priority` is that of the run. */
+/**
+ * Called when the wait of a key is over: the cache has a later state of the object whose old state caused the conflict.
+ * `priority` is the priority of the run that got the conflict.
+ */
 type OnPassed = (key: string, priority: number) => void;
 
 interface Wait {
-  /** The conflicting revision: the cache must have a later state. */
+  /** The revision of the old state that caused the conflict. The key waits until the cache has a later state. */
   readonly revision: string;
   readonly priority: number;
 }
@@ -16,7 +19,7 @@ interface Wait {
  * Keys whose runs ended with a conflict. Each waits until the cache has a later state than the conflicting revision.
  */
 export class ConflictWaits {
-  /** For each object with a conflict, the keys that wait and their conflicting revisions. */
+  /** For each object that caused a conflict: the keys that wait until the cache has a later state of this object. */
   readonly #byTarget = new Map<string, Map<string, Wait>>();
   readonly #targets = new Map<string, string>();
   readonly #onPassed: OnPassed;
@@ -48,8 +51,8 @@ export class ConflictWaits {
   }
 
   /**
-   * Called when the cache has delivered this state of an object. Ends the waits for this object that have an older
-   * revision.
+   * Called when the cache has delivered this state of an object. Calls `onPassed` for each key that waits for a state
+   * of this object later than a revision, if this state is later than that revision.
    */
   observed(object: ApiObject): void {
     if (this.#targets.size === 0) return;

@@ -7,7 +7,7 @@ const maxCounted = 500;
 
 export interface SlotQuestion {
   readonly schedule: CronSchedule;
-  /** The time up to which all slots have ended. */
+  /** No slot up to this time needs a run any more. In milliseconds since 1970. */
   readonly ended: number;
   readonly nowMs: number;
   /** The slot for which this process has set a timer; undefined when it has set none. */

@@ -1,4 +1,4 @@
-/** A list of finalizers. `changed` is true when it differs from the given list. */
+/** A list of finalizers after one was added or removed. `changed` is true when it differs from the list before. */
 export interface FinalizerChange {
   readonly finalizers: readonly string[];
   readonly changed: boolean;

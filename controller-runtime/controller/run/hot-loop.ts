@@ -1,11 +1,14 @@
 const windowMs = 60_000;
 
-/** The factor by which the limit is higher for keys whose spec changes, because users change specs, too. */
+/**
+ * Keys whose spec changes may have this many times as many runs per minute as other keys, because users change specs,
+ * too.
+ */
 const changingFactor = 10;
 
 interface RunCount {
   generation: number | undefined;
-  /** The number of runs in the current minute since the spec last changed. */
+  /** The number of runs of the key in the current minute. It starts again at 0 when the spec changes. */
   runs: number;
   all: number;
 }

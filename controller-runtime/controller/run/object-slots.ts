@@ -31,7 +31,7 @@ interface KnownSlots {
   awaited: number | undefined;
   /** The slot that this process has begun; its beginning is stored in the object. */
   begun: number | undefined;
-  /** The slot whose run has ended, while the object does not have the end of the slot yet. */
+  /** The slot whose run has ended, until the end of this slot is stored in the object's annotations. */
   unstored: number | undefined;
 }
 
@@ -50,8 +50,9 @@ export class ObjectSlots {
   }
 
   /**
-   * Returns the slot that is due now, if there is one, and the object with the stored beginning of the slot. Rejects
-   * with the client's error when the beginning cannot be stored.
+   * Begins the slot of an object's schedule that is due now, if there is one: stores in the object's annotations that
+   * the slot has begun. Returns the object as it is stored then, and the slot. Rejects with the client's error when the
+   * annotations cannot be stored.
    */
   async begin(run: SlotRun, object: ApiObject): Promise<{ readonly object: ApiObject; readonly slot?: number }> {
     const known = this.#knownOf(run.key, object);
@@ -71,7 +72,10 @@ export class ObjectSlots {
     return { object: stored === undefined ? object : await this.#store(run, object, undefined) };
   }
 
-  /** Stores the end of a slot. After a call, this process does not run the slot again, even if the call rejects. */
+  /**
+   * Stores in the object's annotations that the scheduled run for a slot has ended. After the call, this process starts
+   * no further run for the slot, even if the call rejects.
+   */
   async end(run: SlotRun, object: ApiObject, slot: number): Promise<void> {
     const known = this.#knownOf(run.key, object);
     known.unstored = slot;

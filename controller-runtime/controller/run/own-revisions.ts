@@ -5,7 +5,7 @@ interface KeyRevisions {
   inFlight: number;
   /** The revisions that the controller wrote. */
   readonly own: Set<string>;
-  /** The newest revision seen in an event. */
+  /** The object's revision in the newest watch event that {@link OwnRevisions.observed} got for this key. */
   seen: string;
   /** True when an event showed that the object is deleted, and no write has begun since. */
   isGone: boolean;
@@ -69,8 +69,9 @@ export class OwnRevisions {
   }
 
   /**
-   * Forgets all revisions up to the revision of this event, because no later event has them. After a deletion, forgets
-   * all revisions. Call this after `decide` for the same event.
+   * Call this for each event of the object, after `decide`. Forgets the revisions of the controller's own writes up to
+   * the revision of this event, because no later event has them. After a deletion, forgets the revisions of all own
+   * writes of the object.
    */
   observed(key: string, revision: string, isGone = false): void {
     const state = this.#keys.get(key);

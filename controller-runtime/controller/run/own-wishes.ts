@@ -19,7 +19,7 @@ export interface OwnParts {
   readonly related: RelatedObjects;
   /** The object of the run, which owns the dependents. */
   readonly object: ApiObject;
-  /** The field manager, which becomes the owner of all fields that are applied here. */
+  /** The field manager with which the wishes are applied. It becomes the owner of each applied field. */
   readonly manager: string;
 }
 
@@ -151,7 +151,7 @@ function inOrder(
 
 interface Granting {
   readonly dryRun: boolean;
-  /** The states of the wishes in earlier batches. */
+  /** The states, by id, of the wishes that this run has already handled. A wish may wait for some of them. */
   readonly states: States;
 }
 

@@ -288,8 +288,8 @@ export class ReconcileRun {
     const known = this.#client.lastWritten(object) ?? object;
     const mayWrite = (fresh: ApiObject): boolean => hasSameContent(fresh, known);
     const newest = this.#parts.view.newest(object);
-    // The object has changed, so the cleanup may have missed something: for example, a late write of a former leader
-    // may have stored an id.
+    // The object has changed during the cleanup, so the cleanup runs again at once. It may have missed something: for
+    // example, the id of an external resource, which a late write of a former leader has stored in the object.
     if (!mayWrite(newest)) return { after: 0 };
     await this.#writeFinalizers(newest, (present) => removeFinalizer(present, finalizer), mayWrite);
     return undefined;

@@ -138,8 +138,8 @@ export class RunClient extends ForwardingClient {
     const source = sourceOf(call, options);
     const { target } = source;
     const sendBound = (): Promise<R> => this.#logged(call, { source, options }, () => send(this.#bound(options)));
-    // `quietWrites` remembers no writes to other kinds: their events are not compared with it, so it would never forget
-    // these writes.
+    // `quietWrites` remembers only writes to the kinds in `quietKinds`: it forgets a write when the event of the write
+    // arrives. It would never forget a write to any other kind.
     const { quietKinds, quietWrites } = this.#parts;
     if (quietWrites !== undefined && quietKinds?.has(target.kindId) === true && options?.dryRun !== true) {
       return quietWrites.write(idOf(target), sendBound, (result) => result?.metadata.resourceVersion);

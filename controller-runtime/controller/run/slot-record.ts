@@ -20,10 +20,10 @@ type AnnotationNames = readonly [schedule: string, ended: string, begun: string]
 const prefixes = ['schedule', 'slot-ended', 'slot-begun'] as const;
 
 /**
- * Reads the record of an object. The record consists of three annotations of the object, whose prefixes contain the
- * group of the kind. So the record is deleted with the object, needs no object or watch of its own, and is visible to
- * people. A run finds it in the cache that the run reads anyway. If the annotations do not have the expected form, the
- * object counts as an object without a record.
+ * Reads the state of an object's schedule from three annotations of the object, whose prefixes contain the group of the
+ * kind. So the state is deleted with the object, needs no other object and no watch, and is visible to people. A run
+ * finds the annotations in the cache, from which it reads the object anyway. Returns undefined if the annotations do
+ * not have the expected form.
  */
 export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRecord | undefined {
   const [schedule, ended, begun] = namesOf(manager).map((name) => metadata.annotations?.[name]);
@@ -35,7 +35,8 @@ export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRe
 }
 
 /**
- * Returns the annotations of a record for a merge patch. If the record is undefined, the patch removes the annotations.
+ * Returns the annotations in which an object stores the record of its schedule, for a merge patch of the object. If the
+ * record is undefined, the patch removes these annotations.
  */
 export function slotAnnotations(record: SlotRecord | undefined, manager: string): Record<string, string | null> {
   const [schedule, ended, begun] = namesOf(manager);

@@ -104,8 +104,8 @@ export class EventSource {
   }
 
   /**
-   * True when the handler of the source, or without a source every handler, has received every object of its initial
-   * list. Mappings may still be under way.
+   * True when the handler of `source` has received every object of its initial list. If `source` is omitted, true when
+   * the handlers of all sources have. Mappings of these objects may still be under way.
    */
   hasSynced(source?: OwnedSource | WatchSource): boolean {
     if (source !== undefined) return this.#registrations.get(source)?.hasSynced() === true;
@@ -254,8 +254,8 @@ function ownReason(change: ObjectChange, priority: number): Reason {
 }
 
 /**
- * Returns the detail of a reason: the kind and the name of the changed object. The kind comes from the source, because
- * an object of which only the metadata is cached has the kind PartialObjectMetadata.
+ * Returns the kind and the name of the changed object, as a text that a run shows with its reason. The kind comes from
+ * the source, because an object of which only the metadata is cached has the kind PartialObjectMetadata.
  */
 function namedBy({ model: { kind } }: OwnedSource | WatchSource, { object }: ObjectChange): string {
   return `${kind} ${object.metadata.name}`;

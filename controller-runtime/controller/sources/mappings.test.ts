@@ -103,7 +103,7 @@ describe('mappings of watched kinds', () => {
     expect({ calls, runs: priorities }).to.deep.equal({ calls: 2, runs: ['ada'] });
   });
 
-  it('the keys of a state are enqueued even if the mapping of the next state hangs', async () => {
+  it('the keys that a mapping returns for the former state of an object are enqueued even if it hangs for the new state', async () => {
     const letGo: (() => void)[] = [];
     const at = harnessFor(
       ({ spec: { text } }) => (text === 'ada' ? ['ada'] : new Promise((resolve) => letGo.push(() => resolve([])))),
@@ -120,7 +120,7 @@ describe('mappings of watched kinds', () => {
     await at.idle();
   });
 
-  it('an attempt waits at most one timeout when the mapping of a state hangs, and the retry maps this state after the others', async () => {
+  it('if the mapping of one state of an object hangs, the attempt ends after the timeout, and the retry maps this state last', async () => {
     let isHung = false;
     const calls: string[] = [];
     const at = harnessFor(

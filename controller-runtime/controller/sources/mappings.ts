@@ -57,7 +57,7 @@ export interface MappedEvent {
 export class Mappings {
   readonly #parts: MappingParts;
   readonly #runParts: MappingRunParts;
-  /** A number for each source. The ids in the queue contain this number. */
+  /** Each source has a number. The id of an entry of the queue has this number and the key of the changed object. */
   readonly #sources = new Map<WatchSource, number>();
   readonly #queue: WorkQueue;
   readonly #workers: Workers;
@@ -66,7 +66,10 @@ export class Mappings {
   readonly #pending = new Map<string, PendingStates>();
   readonly #failed = new Set<string>();
   readonly #running = new Set<MappingRun>();
-  /** States whose mapping has exceeded its timeout. A retry maps the other states of the object first. */
+  /**
+   * The states of changed objects for which the mapping function took longer than its timeout. A retry for an object
+   * calls the mapping function with the object's other states first.
+   */
   readonly #late = new WeakSet<ApiObject>();
   readonly #stop = new AbortController();
 

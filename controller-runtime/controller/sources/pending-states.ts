@@ -12,9 +12,9 @@ const maxStates = 8;
 export class PendingStates {
   readonly source: WatchSource;
   #states: readonly ApiObject[] = [];
-  /** The highest priority of the events whose states were added. */
+  /** The highest priority of the watch events that have added states of the object. */
   priority: number = -Infinity;
-  /** The reason of the last event whose states were added. */
+  /** The reason of the last watch event that has added states of the object. */
   reason: Reason = { type: 'mapping' };
 
   constructor(source: WatchSource) {

@@ -34,7 +34,7 @@ function appliedBy({ metadata: { managedFields = [] } }: ApiObject, manager: str
 /** Fields that a comparison leaves out. */
 interface Ignored {
   readonly names: ReadonlySet<string>;
-  /** The keys in `fieldsV1` of the fields in `names`. */
+  /** The same fields by their keys in `fieldsV1`: for the field `kind`, the key is `f:kind`. */
   readonly keys: ReadonlySet<string>;
 }
 
@@ -47,8 +47,8 @@ function ignoring(...names: readonly string[]): Ignored {
 }
 
 /**
- * The keys of fields by name. They are cached, because runs repeatedly compare the same fields: a new string for each
- * comparison would be a third of the garbage of a run.
+ * The keys in `fieldsV1` by the names of the fields: for `kind`, the key is `f:kind`. They are cached, because runs
+ * repeatedly compare the same fields: a new string for each comparison would be a third of the garbage of a run.
  */
 const fieldKeys = new Map<string, string>();
 const mostFieldKeys = 10_000;
@@ -99,7 +99,10 @@ function isSameValue(fields: FieldSet, wanted: unknown, present: unknown): boole
   return Array.isArray(wanted) && Array.isArray(present) && isSameList(fields, wanted, present);
 }
 
-/** Compares a list whose items are merged: by the values of their keys (`k:`), or as a set (`v:`). */
+/**
+ * True when the items that `fields` names are equal in both lists, and `wanted` has no other items. In `fields`, `k:`
+ * names an item by the values of its keys, and `v:` names an item of a set by its value.
+ */
 function isSameList(fields: FieldSet, wanted: readonly unknown[], present: readonly unknown[]): boolean {
   let owned = 0;
   for (const [name, below] of Object.entries(fields)) {

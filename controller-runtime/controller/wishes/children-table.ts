@@ -15,17 +15,20 @@ export interface ChildrenOfKind {
   readonly objects: readonly ApiObject[];
 }
 
-/** The dependents of a kind. Each wish takes the dependent with its name from this table. */
+/** The dependents of a kind. A dependent is taken from this table when a wish has its name and namespace. */
 interface KindTable {
   readonly kind: ChildrenOfKind;
-  /** The dependents. When a wish takes one, undefined replaces it. */
+  /** The dependents for which no wish is known yet. When a wish names a dependent, undefined takes its place here. */
   readonly left: (ApiObject | undefined)[];
   /**
    * The position after the dependent that was taken last. The search begins there, because a controller usually lists
    * its wishes in the order in which it created the dependents.
    */
   next: number;
-  /** The positions by key; computed only when a wish is not for the dependent at the position `next`. */
+  /**
+   * The position of each dependent in `left`, by the dependent's key. The map is undefined until a wish is for another
+   * dependent than the one at the position `next`.
+   */
   byKey: Map<string, number> | undefined;
 }
 

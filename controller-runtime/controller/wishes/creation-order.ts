@@ -15,17 +15,20 @@ export function orderIdOf({ group, kind }: { readonly group: string; readonly ki
   return `${kind}${group === '' ? '' : `.${group}`}/${formatKey(key)}`;
 }
 
-/** Returns the id of a stored object, in the form of {@link orderIdOf}. */
+/** Returns the id of a stored object: `<Kind>.<group>/<key>`, or `<Kind>/<key>` for kinds of the core group. */
 export function orderIdOfObject(object: ApiObject): string {
   return orderIdOf({ group: groupOf(object.apiVersion), kind: object.kind }, keyOf(object));
 }
 
-/** Returns the value of the annotation for these ids. */
+/** Returns the value of the annotation {@link orderAnnotation}: the ids of the listed objects, separated by commas. */
 export function formatOrder(ids: readonly string[]): string {
   return ids.join(',');
 }
 
-/** Returns the ids of the objects after which an object was created. */
+/**
+ * Reads the annotation {@link orderAnnotation} of an object. Returns the ids that it lists, which are those of the
+ * objects after which this object was created; an empty list without the annotation.
+ */
 export function createdAfter({ metadata }: ApiObject, manager: string): readonly string[] {
   return metadata.annotations?.[orderAnnotation(manager)]?.split(',') ?? [];
 }

@@ -19,7 +19,7 @@ export interface ScenarioContext {
   settle(this: void): Promise<void>;
 }
 
-/** The arguments of the function that makes the runnables under test. */
+/** The argument of {@link ConvergenceOptions.runnables}, a function that returns the runnables under test. */
 export interface RunnableParts {
   /** The client of the runnables. Faults are injected into its requests. */
   readonly client: Client;
@@ -53,9 +53,10 @@ export interface ConvergenceOptions {
    */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /**
-   * Fakes of external systems. Each run resets them with its clock, and their final states are compared. For each call
-   * in the run without faults, the call fails in one later run, and its response is lost in another. If there are more
-   * than a hundred calls, this applies to a hundred of them, evenly spread. Default none.
+   * Fakes of external systems. At the start of each run, the checker resets the fakes, and gives them the clock of that
+   * run. At the end, it compares their states with those after the run without faults. For each call in the run without
+   * faults, the call fails in one later run, and its response is lost in another. If there are more than a hundred
+   * calls, this applies to a hundred of them, evenly spread. Default none.
    */
   readonly externalSystems?: readonly ExternalSystem[];
   /**
@@ -80,7 +81,7 @@ export interface ConvergenceOptions {
   normalise?(this: void, object: ApiObject): ApiObject | undefined;
 }
 
-/** A server for one run. */
+/** A server on which the convergence check executes its scenario once. */
 export interface ConvergenceServer {
   /** The client of the scenario. */
   readonly client: Client;
@@ -91,7 +92,7 @@ export interface ConvergenceServer {
   stop(): Promise<void>;
 }
 
-/** The parameters of a server for one run. */
+/** The parameters of a server on which the convergence check executes its scenario once. */
 export interface ServerParts {
   readonly clock: FakeClock;
   readonly random: () => number;

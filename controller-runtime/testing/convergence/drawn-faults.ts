@@ -13,8 +13,9 @@ const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'lo
 const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;
 
 /**
- * Chooses one to three random faults of writes and events. Reads and calls of external systems get no fault, because
- * another part of the check injects faults into up to a hundred of each, one in each run.
+ * Chooses one to three random faults of writes and events for one run of the scenario. It chooses no faults of reads
+ * and of calls of external systems, because `sweptFaults` does this: up to a hundred reads and up to a hundred calls
+ * get faults, with one fault in each run of the scenario.
  */
 export function drawFaults(random: () => number, extent: RunExtent): FaultPlan {
   const draw = new Draw(random);
@@ -54,7 +55,8 @@ class Draw {
   #restart(): Restart {
     const changesBehind = this.#random() < 0.5 ? 0 : this.number(1, 3);
     const behindMs = this.#oneOf(pausesMs);
-    // In a real process, each cache lags by itself. So `behindBits` chooses at random which caches lag in the plan.
+    // In a real process, the cache of each kind lags independently of the others. So `behindBits` is random: its bits
+    // say which kinds have a cache that lags after this restart.
     return { afterMs: this.#oneOf(pausesMs), changesBehind, behindMs, behindBits: this.number(0, 2 ** 31 - 1) };
   }
 

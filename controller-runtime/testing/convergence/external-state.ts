@@ -1,7 +1,7 @@
 import { compareCodePoints } from '../../api/index.ts';
 import type { CallFault, ExternalSystem } from '../fakes/external-system.ts';
 
-/** The fault of a call of an external system in a check. */
+/** A fault that a check injects into a call to an external system: the call fails, or its response is lost. */
 export type SweptCallFault = CallFault & { readonly kind: 'fail' | 'loseAnswer' };
 
 /** Returns the name of an external system for reports of differences and faults. */

@@ -23,7 +23,7 @@ export interface DriverParts {
   readonly random: () => number;
   readonly uuid: () => string;
   readonly plan: FaultPlan;
-  /** The history of each kind, by {@link kindIn}. */
+  /** Maps the API version and kind, in the text that {@link kindIn} returns, to the history of this kind. */
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
@@ -108,7 +108,10 @@ export class FaultDriver {
     });
   }
 
-  /** Stops everything. Resolves when everything has stopped; until then, the clock must advance. */
+  /**
+   * Stops the simulated process, and starts no other one. Resolves when this process and all earlier ones have stopped;
+   * until then, the clock must advance.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#life !== undefined) this.#leave(this.#life);
@@ -168,7 +171,7 @@ export class FaultDriver {
   #failRequest(fault: RequestFault, life: Life, request: ClientRequest): ClientFault {
     const { lateMs, behindMs } = fault;
     const { clock } = this.#parts;
-    // A create never conflicts.
+    // A server refuses no create with the reason Conflict, so for a create, `refuse` replaces the fault `conflict`.
     const kind = request.verb === 'create' && fault.kind === 'conflict' ? 'refuse' : fault.kind;
     const place = request.isWrite ? `write ${this.#writes.length}` : `read ${this.#reads}`;
     const late = lateMs === 0 ? '' : `, known ${lateMs} ms later`;
@@ -212,7 +215,7 @@ export class FaultDriver {
         this.#repeated.add(labelOf(event.object));
         return undefined;
       case 'hold':
-        this.#note(`events of ${kind} held back for ${fault.forMs} ms from ${described}`);
+        this.#note(`events of ${kind} held back for ${fault.forMs} ms, beginning with ${described}`);
         this.#hold(life, request, fault.forMs);
         return undefined;
     }
@@ -224,8 +227,8 @@ export class FaultDriver {
   }
 
   /**
-   * Returns an earlier list of the kind for the first list of a cache that must lag, and holds back later events for a
-   * while. Returns undefined for any other request.
+   * Makes a cache lag, if the restart chose its kind for that: returns an earlier list as the response to the cache's
+   * first list request, and holds back the events of the kind for a while. Returns undefined for any other request.
    */
   #pastList(life: Life, request: ClientRequest): object | undefined {
     if (request.verb !== 'list' || !request.isForCache) return undefined;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { sweptFaults } from './fault-plan.ts';
 
 describe('sweptFaults', () => {
-  it('fails each of up to 100 reads and calls; of more, it fails 100 of each, evenly spread', () => {
+  it('yields plans that fail each read, or 100 different reads if there are more, and calls in the same way', () => {
     for (const count of [0, 1, 99, 100, 101, 102, 105, 107, 2_999]) {
       const plans = [...sweptFaults({ writes: [], events: 0, reads: count, calls: count })];
       const [reads, calls] = [

@@ -7,7 +7,7 @@ export interface Restart {
   readonly afterMs: number;
   /** The number of changes by which a cache lags at the start; 0 means up to date. */
   readonly changesBehind: number;
-  /** The time for which the caches lag. */
+  /** The time for which a cache that lags gets no events after its first list. */
   readonly behindMs: number;
   /** The caches that lag: bit n stands for each kind whose index, modulo 32, is n. */
   readonly behindBits: number;
@@ -23,16 +23,16 @@ export interface RequestFault {
   readonly behindMs: number;
 }
 
-/** The fault of a write of the controllers. */
+/** A fault that a plan injects into a write of the controllers. */
 export type WriteFault =
   | { readonly kind: 'crash'; readonly carriedOut: boolean; readonly restart: Restart }
   | { readonly kind: 'leaderChange'; readonly restart: Restart }
   | RequestFault;
 
-/** The fault of a read of the controllers. The lists and watches of caches have the faults of events instead. */
+/** A fault that a plan injects into a read of the controllers. Lists and watches of caches get {@link EventFault}s. */
 type ReadFault = RequestFault & { readonly kind: 'refuse' };
 
-/** The fault of an event on its way to a cache. */
+/** A fault that a plan injects into an event on its way to a cache. */
 export type EventFault =
   | { readonly kind: 'crash'; readonly restart: Restart }
   | { readonly kind: 'dropWatch' | 'expireWatch' | 'repeat' }

@@ -3,13 +3,16 @@ import type { ApiObject } from '../../api/index.ts';
 import type { ExternalSystem } from '../fakes/external-system.ts';
 import { labelOfSystem, plainState } from './external-state.ts';
 
-/** The compared forms of objects, by kind and key, and of the states of external systems, by name. */
+/**
+ * The final state of a run, as it is compared with other runs: the objects, by kind and key, and the states of external
+ * systems, by name. Parts that differ between equal runs are removed or replaced.
+ */
 export type FinalState = ReadonlyMap<string, unknown>;
 
 export interface StateParts {
   /**
-   * True to replace the names that the server made from a generateName before the comparison: by `<generateName>1`,
-   * `<generateName>2` and so on.
+   * If true, each name that the server has made from a generateName is replaced by `<generateName>1`,
+   * `<generateName>2` and so on. Then the states of the runs are compared.
    */
   readonly generatedNames: boolean;
   /** Applied to each object first. If it returns undefined, the object is not compared. */

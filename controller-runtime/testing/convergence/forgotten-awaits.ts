@@ -91,7 +91,7 @@ function guarded<O extends object>(object: O, methods: ReadonlySet<string>, onCa
         typeof name === 'string' && methods.has(name)
           ? (...args: readonly unknown[]) => (onCall(name) ? neverSettles : method(...args))
           : method;
-      // A function may have methods of its own, such as `condition.summary`.
+      // The guarded function also gets the methods of the original function, such as `condition.summary`.
       return Object.assign(called, value);
     },
   });

@@ -1,7 +1,7 @@
 import type { Clock } from '../../api/index.ts';
 import { systemClock } from '../../clock/system-clock.ts';
 
-/** The first argument of each operation. */
+/** The argument that the simulated system passes first to each of its operations: its state and its clock. */
 export interface OperationContext<S> {
   /** The state of the system, which operations change in place. */
   readonly state: S;
@@ -13,7 +13,10 @@ export type OperationFunctions<S> = Readonly<
   Record<string, (context: OperationContext<S>, ...args: never[]) => unknown>
 >;
 
-/** The operations as controllers call them, without the context. They always return a promise. */
+/**
+ * The operations as controllers call them: without the first argument, the {@link OperationContext}, which the
+ * simulated system adds. They always return a promise.
+ */
 export type Operations<F> = {
   readonly [N in keyof F]: F[N] extends (context: never, ...args: infer A) => infer R
     ? (this: void, ...args: A) => Promise<Awaited<R>>
@@ -81,7 +84,7 @@ export interface ExternalSystem<S = unknown, F = unknown> {
   takeDown(error?: Error): () => void;
   /**
    * Sets the initial state again, and removes all recorded calls and faults. Operations that are still delayed change
-   * only the former state. A given clock replaces the clock of the system.
+   * only the former state. If `clock` is given, this fake system uses it from then on.
    */
   reset(options?: { readonly clock?: Clock }): void;
 }

@@ -49,7 +49,7 @@ export interface FaultSource {
    * settles.
    */
   readonly isOver?: (request: ClientRequest) => boolean;
-  /** Called once, at the crash. */
+  /** Called once, when a fault of the kind `crash`, or a call of {@link FaultyRequests.crash}, ends the process. */
   readonly onCrash?: () => void;
 }
 

@@ -37,7 +37,8 @@ export async function newestEntries(file: string, search: NewestSearch, signal: 
       const entry = parsed(line);
       if (entry === undefined) continue;
       const atMs = Date.parse(entry.stageTimestamp ?? '');
-      // Entries are written in batches, so their times may be slightly out of order.
+      // The search ends at an entry that is a minute too old, and not at the first one that is too old: entries are
+      // written in batches, so their times may be slightly out of order.
       if (atMs < sinceMs - 60_000) return { entries, isComplete: true };
       if (!(atMs <= untilMs) || !isFound(entry, search)) continue;
       if (entries.length === limit) return { entries, isComplete: false };

@@ -2,7 +2,10 @@ import type { Command } from 'commander';
 import type { ClientSources } from './client-command.ts';
 import { completionScripts } from './completion-scripts.ts';
 
-/** The hidden command that the scripts call with the words of the command line. The last word may be incomplete. */
+/**
+ * The name of a hidden command. The completion scripts of shells call it with the words that the user has typed, of
+ * which the last may be incomplete.
+ */
 const asked = '__complete';
 
 /** Adds `homeostat completion <shell>`. */

@@ -13,8 +13,8 @@ import type { AuditEntry } from '../audit/audit-search.ts';
 import { readAuditSearch } from './read-audit-search.ts';
 
 /**
- * Prints the entries of an audit log that a search finds, oldest first, and returns the exit code: 0, 1, or 2 for bad
- * values.
+ * Prints the entries of an audit log that a search finds, oldest first. Returns the exit code: 0 for success, 1 for an
+ * error, 2 for options with bad values.
  */
 export async function runAudit({ flags, environment }: ConfigSources): Promise<number> {
   try {

@@ -18,7 +18,7 @@ export interface RunKubeconfigOptions extends ConfigSources, CertificateFlags {
   readonly output?: string | undefined;
   /** The name of the context, the cluster and the user in the kubeconfig. */
   readonly name: string;
-  /** The server's URL, if it differs from the configuration. */
+  /** The server's URL; undefined when the options of `serve` (file, environment, flags) give the URL. */
   readonly server?: string | undefined;
   /** `<namespace>/<name>`: the kubeconfig gets a token of that service account, which the running server issues. */
   readonly serviceAccount?: string | undefined;

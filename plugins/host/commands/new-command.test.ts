@@ -6,7 +6,7 @@ import { parseManifest } from '../manifest/manifest.ts';
 import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
 import { runCommand } from './run-command.fixture.ts';
 
-/** Runs `homeostat new` with the folder as the working directory. */
+/** Runs `homeostat new` with the arguments `args`; `folder` is its working directory. */
 async function runNew(
   folder: string,
   ...args: readonly string[]
@@ -48,7 +48,7 @@ describe('homeostat new', () => {
     expect(again.output).to.include('kinds/order.ts exists already');
   });
 
-  it('exits with 2 outside of a plugin, in a plugin without a group, and for an unknown part', async () => {
+  it('exits with 2 outside of a plugin, in a plugin without a group, and for a type other than kind, controller or endpoint', async () => {
     const folder = await makeFolder({});
     const outside = await runNew(folder, 'kind', 'Order');
     expect(outside.code).to.equal(2);
@@ -74,12 +74,12 @@ describe('the name and the group of a new plugin', () => {
   }
 
   for (const value of ['shop', '2fa', 'Shop', 'a.b', '-a', 'a-', 'service', 'x'.repeat(254), 'a_b'])
-    it(`get the same result from checkPluginName and from the host, for the name ${value.slice(0, 20)}`, () => {
+    it(`checkPluginName gives the same message as the host, or none like the host, for the name ${value.slice(0, 20)}`, () => {
       expect(checkPluginName(value)).to.equal(judged('name', value));
     });
 
   for (const value of ['shop.example.com', 'shop', 'a..b', 'A.b', 'x.y-', `${'x'.repeat(253)}.y`])
-    it(`get the same result from checkPluginGroup and from the host, for the group ${value.slice(0, 20)}`, () => {
+    it(`checkPluginGroup gives the same message as the host, or none like the host, for the group ${value.slice(0, 20)}`, () => {
       expect(checkPluginGroup(value)).to.equal(judged('group', value));
     });
 });

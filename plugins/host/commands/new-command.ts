@@ -11,7 +11,7 @@ export async function runNew(part: Pick<AddPartOptions, 'type' | 'name' | 'kind'
   try {
     const { manifest } = await openPluginFolder('.');
     const { group } = manifest;
-    if (group === undefined) throw new ScaffoldError('plugin.yaml: group: is missing: new parts need it');
+    if (group === undefined) throw new ScaffoldError('plugin.yaml: group: is missing: homeostat new needs it');
     const { files } = await addPart({ ...part, folder: '.', group });
     process.stdout.write(`${files.map((file) => `wrote ${file}`).join('\n')}\n`);
     return 0;

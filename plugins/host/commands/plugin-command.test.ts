@@ -475,7 +475,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(pluginsDir)).to.deep.equal([]);
   });
 
-  it('the next start of the server starts installed plugins, and reports a folder as Failed if its plugin has another name', async () => {
+  it('the next start of the host starts installed plugins, and reports a plugin as Failed if its name is not that of its folder', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
     await plugins.host.stop();
     await mkdir(join(pluginsDir, 'other'));

@@ -80,8 +80,9 @@ async function applyOne(
 }
 
 /**
- * Adds the annotation, which the plugin then owns as a field manager. In a copy that a user makes of the object,
- * another manager owns the annotation, so an uninstallation of the plugin does not delete the copy.
+ * Adds the annotation that names the plugin as the creator of the object. The plugin's field manager then owns this
+ * annotation. If a user copies the object, the user's field manager owns the annotation in the copy, so an
+ * uninstallation of the plugin does not delete the copy.
  */
 function marked({ object }: DeclaredObject, { createdBy, plugin }: ApplyDeclaredParts): DeclaredObject['object'] {
   const annotations = { ...object.metadata.annotations, [createdBy]: plugin };

@@ -17,7 +17,7 @@ const text = { type: 'string' } as const;
 const fields = { size: { type: 'integer', minimum: 1 }, colour: text, shape: text } as const;
 const gvk = 'widgets.example.com/v1/Widget';
 
-/** The form of an object in each revision: with its fields in a spec, or at the top level. */
+/** The form of an object in two revisions of the specification: with its fields in a spec, or at the top level. */
 const revisions = [
   {
     revision: '2.15',

@@ -165,7 +165,7 @@ describe('Development', () => {
     await eventually(async () => (await greeting()) === 'Back First');
   });
 
-  it('keeps the previous version when a declared object, or a model, is wrong [slow]', async () => {
+  it('keeps the previous version of the plugin running when a declared object or a model is wrong [slow]', async () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     const wrong: readonly (readonly [file: string, content: string, says: string])[] = [

@@ -8,7 +8,7 @@ export interface FieldChange {
   readonly change: 'added' | 'removed' | 'changed';
   /** The difference, such as `maxLength: 100 → 50`. */
   readonly what: string;
-  /** The effect on stored objects. */
+  /** The effect of the difference on stored objects. */
   readonly meaning: string;
 }
 
@@ -50,8 +50,8 @@ export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor
   ];
 }
 
-// These effects follow from the server's rule: a stored object stays unchanged, and the new schema is applied at its
-// next write.
+// The effects of a changed schema on stored objects. A new schema changes no stored object; the server applies it at
+// the object's next write.
 const meanings = {
   removed: 'stored values are still read, and are removed at the next write of their object',
   optional: 'stored objects do not have this field',

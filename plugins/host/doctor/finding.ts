@@ -16,7 +16,10 @@ export interface Finding {
 /** Checks one part of an installation, and returns the findings. */
 export type Judge = () => Promise<readonly Finding[]> | readonly Finding[];
 
-/** Resolves with the findings of a judge. An error that the judge throws becomes a finding. */
+/**
+ * Calls the function that checks one part of an installation, and resolves with its findings. An error that the
+ * function throws becomes a finding.
+ */
 export async function findingsOf(check: string, judge: Judge): Promise<readonly Finding[]> {
   try {
     return await judge();

@@ -23,7 +23,7 @@ export async function isServing(address: ServerAddress): Promise<boolean> {
     const response = await ask(address, '/livez?verbose');
     return /^livez check (?:passed|failed)$/m.test(await response.text());
   } catch (error) {
-    // A server whose certificate is not trusted has responded, too.
+    // An error with a cure for the access means that a server responded, for example with an untrusted certificate.
     return accessCure(error) !== undefined;
   }
 }

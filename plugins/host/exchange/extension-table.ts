@@ -15,7 +15,7 @@ export interface OwnedExtensions {
   close(): void;
 }
 
-/** One run of a plugin. */
+/** A plugin from its start to its stop. A plugin that is started again gets a new party. */
 interface Party {
   readonly manifest: Pick<PluginManifest, 'name' | 'dependencies'>;
   readonly logger: Logger;
@@ -141,7 +141,10 @@ export class ExtensionTable {
     for (const each of this.#contributed) if (each.by === party) this.#contributed.delete(each);
   }
 
-  /** Drops the waiting contribution if its point is one of `plugin`, which has started without declaring the point. */
+  /**
+   * Drops a waiting contribution if its extension point belongs to `plugin`: this plugin has started without declaring
+   * the extension point.
+   */
   #dropWaiting(waiting: Contributed, plugin: string): void {
     if (parseSharedName('an extension point', waiting.point).plugin !== plugin) return;
     this.#contributed.delete(waiting);

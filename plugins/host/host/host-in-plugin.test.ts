@@ -111,7 +111,7 @@ describe("a host in the plugin's node_modules [slow]", function () {
     expect(await exited).to.deep.equal([0, null]);
   });
 
-  it('reports the mistake of a plugin without the paths of the host in node_modules', async () => {
+  it('reports a mistake in a plugin by a message without paths in node_modules, where the host is', async () => {
     const plugin = await makeScaffold("import { defineModel } from 'homeostat';\nexport default { models: [5] };");
     const child = serve(plugin);
     await said('"msg":"ready"');

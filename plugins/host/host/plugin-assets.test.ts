@@ -312,7 +312,7 @@ describe('the static files of a plugin', () => {
       expect((await ask('/plugins/shop/assets/a..b/fine.txt')).text).to.equal('fine');
     });
 
-    it('responds with 404 to a path without the name of a plugin and one of its static files', async () => {
+    it('responds with 404 to a path that names no plugin with static files, or no static file of the plugin', async () => {
       const paths = ['/plugins/bare/assets/', '/plugins/nobody/assets/shop.js', '/plugins/../assets/shop.js'];
       for (const path of [
         ...paths,

@@ -59,7 +59,7 @@ describe('the plugin host', () => {
     server.schemeManager.list().flatMap(({ descriptor, owner }) => (owner === serviceOwner ? [] : [descriptor.kind]));
 
   describe('starting', () => {
-    it('registers the models of a definition before its code runs, so that the code can use them', async () => {
+    it('registers the models in definePlugin before it calls the start function, so that start can use them', async () => {
       const Widget = widgetModel();
       const found: number[] = [];
       const start = async ({ client }: PluginContext): Promise<void> => {
@@ -265,7 +265,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Good']);
     });
 
-    it('fails a plugin when its index fails after the start: aborts the signal of the plugin, and calls its stop method', async () => {
+    it('a plugin whose index function throws after the start becomes Failed: its signal aborts, and its stop method is called', async () => {
       const calls: string[] = [];
       add('good', good);
       add('bad', {
@@ -436,7 +436,7 @@ describe('the plugin host', () => {
       expect(isAborted()).to.equal(true);
     });
 
-    it('calls stop once when a start ends only after the host has stopped', async () => {
+    it('calls the stop function of a plugin when its start function ends only after the host has stopped', async () => {
       const calls: string[] = [];
       let open = (): void => undefined;
       const gate = new Promise<void>((resolve) => (open = resolve));

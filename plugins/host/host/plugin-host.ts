@@ -326,7 +326,7 @@ export class PluginHost {
     checkFits(manifest, { version: hostVersion(), serviceDomain });
   }
 
-  /** Adds a plugin that was installed or repaired while the host runs. Resolves with false if it is not installed. */
+  /** Adds a plugin that was installed or repaired after the host had started. False if no such plugin is installed. */
   async #adopt(name: string, wishes: PluginWishes): Promise<boolean> {
     if (this.#pluginsDir === undefined || this.#stopped !== undefined) return false;
     if (!(await installedPlugins(this.#pluginsDir)).includes(name)) return false;

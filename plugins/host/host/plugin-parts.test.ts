@@ -18,7 +18,10 @@ settings:
     title: { type: string, default: Menu }
 `;
 
-/** The main file of a plugin that has a page with contributions, and emits an event when the page is shown. */
+/**
+ * The main file of the plugin `menu`. The plugin serves a page that lists what other plugins contribute, and emits an
+ * event each time the page is requested.
+ */
 const menuMain = `
 import { BasePlugin, defineEvent, defineExtensionPoint, route, ServerResponse } from '${homeostat}';
 

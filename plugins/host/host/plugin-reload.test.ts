@@ -15,7 +15,7 @@ import type { ReloadLeaks } from './reload-leaks.test-support.ts';
 
 const kind = pluginKind('homeostat.internal');
 
-/** The notes that the modules of the plugin write through `globalThis`. */
+/** The texts that the modules of the plugin add, through `globalThis`, when they are loaded and started. */
 const notes: string[] = [];
 Object.assign(globalThis, { homeostatReloadNotes: notes });
 
@@ -34,7 +34,7 @@ describe('the reload of a plugin', () => {
 
   beforeEach(async () => {
     notes.splice(0);
-    // A short history keeps few writes in memory.
+    // The server keeps the changes of its history window in memory, so a short window saves memory.
     const retention = { minAgeMs: 1000, minChanges: 10, maxBytes: 65_536 };
     server = await startApiServer({ database: 'memory:', port: 0, retention });
     host = new PluginHost({ server });
@@ -114,7 +114,7 @@ describe('the reload of a plugin', () => {
     expect(notes.filter((each) => !each.endsWith('loaded'))).to.deep.equal(['hello', 'needs', 'hello', 'needs']);
   });
 
-  it('reads the present manifest, and fails the plugin while the manifest is invalid or has another name', async () => {
+  it('reads the manifest again, and fails the plugin while the manifest is invalid or names another plugin', async () => {
     const folder = await startPlugin();
     const manifest = join(folder, 'plugin.yaml');
     await writeFile(manifest, 'name: p\nversion: 2.0.0\n');

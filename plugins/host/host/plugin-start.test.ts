@@ -243,7 +243,10 @@ describe('the start of a plugin', () => {
       });
     }
 
-    /** Repairs the widgets while their kind is served without the index, as in an earlier version of the plugin. */
+    /**
+     * Gives one of two widgets with equal codes another code, so that a unique index of the codes can be built. For this
+     * change, the server serves the kind without the index, as in an earlier version of the plugin.
+     */
     async function repairWidgets(): Promise<void> {
       const Widget = widgetModel();
       server.schemeManager.register(Widget, undefined, { owner: 'before' });

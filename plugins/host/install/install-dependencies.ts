@@ -44,7 +44,7 @@ export async function installDependencies(folder: string, parts: DependencyParts
   if (countOf(asked) === 0) return;
   const isWhole = countOf(asked) === countOf({ dependencies, optionalDependencies });
   const given = isWhole ? await readLock(folder, parts.locks) : undefined;
-  // The lock is checked before npm runs.
+  // This call refuses an unsafe lock file, before npm runs.
   const lock = given === undefined ? undefined : cleanLock(given, asked);
   await requireNpm(parts.npm);
   const { project } = parts;

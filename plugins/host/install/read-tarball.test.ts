@@ -55,7 +55,7 @@ describe('an archive', () => {
     );
   });
 
-  it('is refused when a GNU header has a path that leads out of the archive, or is longer than 4,096 bytes', async () => {
+  it('is refused when the path in a GNU header leads out of the archive or is longer than 4,096 bytes', async () => {
     const long = entry('././@LongLink', { type: 'L', content: 'package/../../x\0' });
     expect(await refusal(archive(long, entry('package/x')))).to.equal(
       '"package/../../x": is not a path inside the archive',

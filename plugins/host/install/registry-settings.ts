@@ -8,8 +8,8 @@ const ofRegistries =
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the text of an .npmrc with the settings that `ofRegistries` matches: first those of the given .npmrc texts,
- * then those of the environment. A later setting overrides an earlier one.
+ * Returns the text of an .npmrc that has only settings about registries and downloads (see `ofRegistries`): first those
+ * of the given .npmrc texts, then those of the environment. A later setting overrides an earlier one.
  */
 export function registrySettings(files: readonly string[], environment: Environment): string {
   const fromFiles = files.flatMap((text) => text.split(/\r?\n/).flatMap((line) => settingOf(line, environment)));

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { npmTarball } from './tarball.fixture.ts';
 
 export interface RegistryPackage {
-  /** The fields of its package.json. */
+  /** The fields of the package.json of this package. */
   readonly manifest: { readonly name: string; readonly version: string; readonly [key: string]: unknown };
   readonly files?: Readonly<Record<string, string>>;
 }

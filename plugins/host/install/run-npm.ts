@@ -26,7 +26,7 @@ const passedOn: ReadonlySet<string> = new Set(
     'NODE_EXTRA_CA_CERTS',
     'SSL_CERT_FILE',
     'SSL_CERT_DIR',
-    // npm, and the programs that it starts, need these on Windows.
+    // npm, and the programs that it starts, need these variables on Windows.
     'SYSTEMROOT',
     'SYSTEMDRIVE',
     'COMSPEC',
@@ -64,8 +64,8 @@ export class IsolatedNpm {
     this.#own ??= makeOwnFiles(this.#environment);
     const { folder, settings, empty, global } = await this.#own;
     const files = [`--prefix=${project}`, `--userconfig=${registries ? settings : empty}`, `--globalconfig=${global}`];
-    // This path has no program, so that npm cannot run git: a repository that git fetches may contain a configuration
-    // of npm.
+    // No program is at this path, so npm cannot run git. Otherwise git could fetch a repository that contains an
+    // .npmrc file, and npm would follow the settings in that file.
     const git = `--git=${join(folder, 'no-git')}`;
     await npm([...args, ...files, git], { cwd: project, env: this.#passedOn() });
   }

@@ -117,8 +117,8 @@ async function fetchPackage(spec: string, folder: string, parts: NpmParts): Prom
 }
 
 /**
- * Packs a folder, or a package of the registry, and resolves with the path of the `.tgz`, which is in `project`. No
- * script runs.
+ * Packs a folder, or a package of npm's registry, by `npm pack`. Resolves with the path of the `.tgz`, which is in the
+ * folder `project`. No script of the package runs.
  */
 export async function packWithNpm(spec: string, { npm, project }: NpmParts): Promise<string> {
   await npm.run(['pack', spec, '--ignore-scripts', '--pack-destination', project], { project });

@@ -27,8 +27,8 @@ export class BlockedDeletions {
   readonly #counted = new Map<Finalizer, BlockedKind>();
 
   /**
-   * Adds the finalizer of a controller that has a cleanup function. A reconciler class handles its own finalizers,
-   * which are not counted.
+   * If a controller has a cleanup function, {@link count} will also count the objects whose deletion waits for the
+   * controller's finalizer. It does not count objects that wait for finalizers of a reconciler class.
    */
   add({ model, finalizer, cleanup }: ControllerDefinition): void {
     if (cleanup !== undefined) this.#finalizers.push({ model, finalizer });

@@ -48,8 +48,9 @@ function controllerPage(found: PluginController, limit: number): object {
 }
 
 /**
- * Returns the item of an object. A name that matches both forms is read as `<plugin>/<controller>/<key>`, not as
- * `<controller>/<key>`.
+ * Returns the queue state and the last runs of one object of a controller. `name` is `<plugin>/<controller>/<key>` or
+ * `<controller>/<key>`; a name that can be read in both ways is read in the first. Returns undefined when there is no
+ * such controller, or when the controller has neither a state nor a run of the key.
  */
 function objectPage(controllers: readonly PluginController[], name: string): object | undefined {
   const segments = name.split('/');

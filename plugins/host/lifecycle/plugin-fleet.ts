@@ -66,7 +66,10 @@ export class PluginFleet {
     return this.wishesOf(name).enabled;
   }
 
-  /** True when no step is running, and each plugin has ended, or is Started and its controllers have no work. */
+  /**
+   * True when no plugin is being started, stopped or read again, and each plugin either has ended, or is Started and
+   * its controllers have no work.
+   */
   isIdle(): boolean {
     return this.#steps.size === 0 && this.instances.every((instance) => instance.isIdle());
   }
@@ -98,8 +101,8 @@ export class PluginFleet {
 
   /**
    * Enables, disables or reloads a plugin. If it is disabled or reloaded, resolves when the plugin and its dependents
-   * have stopped and, for a reload, its files have been read again. Does not wait for a start. If the wishes of a
-   * Failed plugin change, its failure is forgotten, and it starts again unless it is disabled.
+   * have stopped and, for a reload, its files have been read again. Does not wait for a start. If the call changes
+   * `enabled` or `reload` of a Failed plugin, the plugin is no longer Failed, and starts again unless it is disabled.
    */
   async setWishes(name: string, wishes: PluginWishes): Promise<void> {
     const isReload = this.#wishes.get(name)?.reload !== wishes.reload;
@@ -123,7 +126,7 @@ export class PluginFleet {
     this.#reconcile();
   }
 
-  /** Removes a plugin that does not run from the fleet. */
+  /** Removes a plugin from the fleet. The plugin must not be running. */
   remove(name: string): void {
     this.#instances.delete(name);
     this.#wishes.delete(name);
@@ -174,7 +177,7 @@ export class PluginFleet {
     for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** Starts the next step of a plugin. Returns false when the plugin has no next step. */
+  /** Starts the next step of a plugin's life cycle, such as its load. Returns false when no step is possible now. */
   #advance(name: string): boolean {
     const instance = this.#instances.get(name);
     const step = instance === undefined ? undefined : this.#nextStep(instance);

@@ -118,7 +118,8 @@ export class PluginInstance {
       await run.start();
       if (this.#phase === 'Starting') this.#move('started', { phase: 'Started', run });
     } catch (error) {
-      // In any other phase, stop() was called meanwhile, which has called run.stop().
+      // If the phase is no longer Starting, stop() was called meanwhile. It has called run.stop(), so this method must
+      // not call run.stop() again.
       if (this.#phase !== 'Starting') return;
       await run.stop();
       if (this.#phase === 'Starting') this.fail(error, failureOf(error));

@@ -100,8 +100,8 @@ describe("the permissions of a plugin's client", () => {
   it('allow no request to a kind of another plugin; the error has the lines to add to the manifest', async () => {
     const client = await clientOf(definePlugin({ models: [Widget] }), { group: 'widgets.example.com' });
     const cure =
-      'add "permissions:" to plugin.yaml, with: - {apiGroups: [parts.example.com], resources: [parts], verbs: [list]}, ' +
-      "and with the default permissions, which this list replaces: - {apiGroups: [widgets.example.com], resources: ['*'], verbs: ['*']}";
+      'add "permissions:" to plugin.yaml, with: - {apiGroups: [parts.example.com], resources: [parts], verbs: [list]}. ' +
+      "The list replaces the default permissions. To keep full access to the own groups of the plugin, also add: - {apiGroups: [widgets.example.com], resources: ['*'], verbs: ['*']}";
     expect(await refusal(() => client.list(Part))).to.equal(
       'parts.parts.example.com is forbidden: User "system:plugin:shop" cannot list resource "parts" ' +
         `in API group "parts.example.com" at the cluster scope (${cure})`,

@@ -36,12 +36,15 @@ export class PluginPermissions implements PluginPermits {
     for (const kind of kinds) this.#read.add(nameOf(kind));
   }
 
-  /** Adds a controller of the plugin, by its name. */
+  /** Permits the plugin to use the records of external effects of its controller with this name. */
   addController(name: string): void {
     this.#controllers.add(name);
   }
 
-  /** Adds kinds of objects that the plugin declares. */
+  /**
+   * Adds the kinds of the plugin's declared objects. Without `permissions:` in its manifest, the plugin may get, create
+   * and patch objects of these kinds.
+   */
   addApplied(kinds: readonly KindName[]): void {
     for (const kind of kinds) this.#applied.add(nameOf(kind));
   }
@@ -62,7 +65,7 @@ export class PluginPermissions implements PluginPermits {
     const rest =
       own === ''
         ? ''
-        : `, and with the default permissions, which this list replaces: - {apiGroups: [${own}], resources: ['*'], verbs: ['*']}`;
+        : `. The list replaces the default permissions. To keep full access to the own groups of the plugin, also add: - {apiGroups: [${own}], resources: ['*'], verbs: ['*']}`;
     return `add "permissions:" to plugin.yaml, with: - ${line}${rest}`;
   }
 

@@ -108,7 +108,7 @@ describe('the roles of a plugin', () => {
     await eventually(async () => expect(await rolesOf()).to.deep.equal([]));
   });
 
-  it('stay on a shared database when the Plugin object is deleted, and another replica creates it again in time', async () => {
+  it('are kept on a shared database when the Plugin object is deleted and created again within a minute', async () => {
     host.add(shop([reader]));
     await host.start();
     await host.stop();

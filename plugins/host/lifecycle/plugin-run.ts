@@ -88,7 +88,7 @@ export class PluginRun {
   readonly #controllers: ControllerDefinition[] = [];
   readonly #held = new BlockedDeletions();
   readonly #abort = new AbortController();
-  /** Aborts before `#abort` does. Then no new work of the plugin begins, and its controllers end. */
+  /** Aborted when the stop begins, which ends the controllers. After they have ended, the stop aborts `#abort`. */
   readonly #stopping = new AbortController();
   #contested: readonly string[] = [];
   #closeAssets: (() => void) | undefined;

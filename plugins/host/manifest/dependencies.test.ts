@@ -14,7 +14,7 @@ describe('dependencies of plugins', () => {
     expect(problemsOf({ c: '{ b: ^1.0.0, a: ^1.0.0 }', b: '{ a: "*" }', a: '{}' })).to.deep.equal({});
   });
 
-  it('fail only the plugin whose dependency is missing', () => {
+  it('make only the plugin fail whose dependency is missing', () => {
     expect(problemsOf({ a: '{ x: ^1.0.0 }', b: '{}' })).to.deep.equal({
       a: 'needs plugin "x" ^1.0.0, which is not installed',
     });
@@ -27,7 +27,7 @@ describe('dependencies of plugins', () => {
     });
   });
 
-  it('fail every plugin of a cycle, and name the cycle, but do not fail a plugin that only depends on the cycle', () => {
+  it('make each plugin of a cycle fail with the cycle in the message, but not a plugin that only depends on it', () => {
     const all = '"*"';
     expect(
       problemsOf({ a: `{ b: ${all} }`, b: `{ c?: ${all} }`, c: `{ a: ${all} }`, d: `{ a: ${all} }` }),

@@ -194,8 +194,9 @@ function checkSettings(value: unknown, key: string): readonly Mistake[] {
 }
 
 /**
- * Returns the path of a schema in the manifest. A message begins with the path of a value, such as
- * `settings.mail.port`; the schema of the value is below `properties` and `items`.
+ * Returns the path, in the manifest, of the schema that an error message is about. The message begins with the path of
+ * a value, such as `settings.mail.port`. The schema of this value is at `settings.properties.mail.properties.port`.
+ * A message without a path is about the whole schema, at `key`.
  */
 function schemaFieldOf(message: string, key: string): string {
   const [path = key] = /^\w+(?:\.\w+|\[\])*/.exec(message) ?? [];

@@ -75,7 +75,7 @@ const spec = {
   default: {},
   properties: {
     enabled: { type: 'boolean', default: true, description: 'True when the plugin should run.' },
-    reload: { type: 'string', maxLength: 256, description: 'Each change restarts the plugin.' },
+    reload: { type: 'string', maxLength: 256, description: 'Each change of this text restarts the plugin.' },
     version: text,
     displayName: text,
     description: text,

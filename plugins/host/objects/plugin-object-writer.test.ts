@@ -86,7 +86,7 @@ describe('the writer of a plugin’s object', () => {
     expect(written.map((line) => line.split(' ')[1])).to.deep.equal(['13', '14', '15', '16', '17', '18', '19', '20']);
   });
 
-  it('tries once more when the host stops, and then drops the report', async () => {
+  it('retries a failed write once when the host stops, and drops the report of the plugin’s state if the retry fails', async () => {
     failures = Number.POSITIVE_INFINITY;
     writer.open();
     writer.push(report('Stopped'));

@@ -356,7 +356,7 @@ describe('Plugin objects', () => {
     add('b');
     await started();
     await change('b', { enabled: false });
-    // A user may send this, even though the client's type forbids it.
+    // The object has only metadata. A user may send it, even though the client's type forbids it.
     const bare = { metadata: { name: 'bare' } } as unknown as PluginObject;
     await server.client.create(kind, bare);
     await server.client.patch(kind, 'a', { type: 'merge', patch: { spec: null } });

@@ -134,7 +134,7 @@ export class PluginObjects {
       this.#generations.set(name, object.metadata.generation);
       await this.#parts.onDesired({ name, ...wishesOf(object.spec) });
     }
-    // A client may have changed the host's fields, or deleted the object.
+    // A client may have changed the fields that the host writes, or deleted the object, so the host writes it again.
     this.#writers.get(name)?.refresh();
     if (object === undefined) return this.#noteAbsence(name);
   }

@@ -12,8 +12,8 @@ export const decryptedExportSource: CopySource = { ...exportSource, path: '/expo
 export const backupSource: CopySource = { path: '/backup', mediaType: 'application/vnd.sqlite3' };
 
 /**
- * Yields the bytes of a copy in chunks. Rejects with the server's message when the server refuses. Also rejects when
- * the response is cut off.
+ * Requests an export or a backup of the database from a server, and yields its bytes in chunks. Rejects with the
+ * server's message when the server refuses. Also rejects when the response is cut off.
  */
 export async function* readCopy(
   address: ServerAddress,

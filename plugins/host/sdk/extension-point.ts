@@ -3,7 +3,7 @@ import { parseSharedName } from '../text/shared-name.ts';
 /** A place where a plugin accepts values from other plugins; see {@link defineExtensionPoint}. */
 export interface ExtensionPoint<T> {
   readonly name: string;
-  /** The JSON Schema of the values, in the dialect of models. */
+  /** The JSON Schema of the values that plugins contribute, in the dialect of models. */
   readonly schema?: object;
   /** Always absent at run time; it only carries the type of the values. */
   readonly value?: T;

@@ -156,7 +156,7 @@ describe('the settings of a plugin', () => {
       });
     }
 
-    it('are refused with 422 when the plugin has no settings', async () => {
+    it('are refused with 422 when the manifest of the plugin declares no settings', async () => {
       add('plain', null);
       await host.start();
       const [cause] = await causesOf('plain', { a: 1 });
@@ -205,7 +205,7 @@ describe('the settings of a plugin', () => {
     await eventually(() => phaseOf('mail') === 'Started');
   });
 
-  it('can get new labels even while they break the schema', async () => {
+  it('accept new labels while their stored values break the schema', async () => {
     await store('mail', { host: '' });
     add('mail');
     await started();
@@ -264,7 +264,7 @@ describe('the settings of a plugin', () => {
       expect([phaseOf('mail'), heard.length]).to.deep.equal(['Started', 1]);
     });
 
-    it('become the defaults after their deletion, or remain in use when the defaults break the schema', async () => {
+    it('are replaced by the defaults when a user deletes their object, but stay in use if the defaults break the schema', async () => {
       add('mail', { ...mailSettings, required: [] }, listening);
       await started();
       await server.client.delete(kind, 'mail');

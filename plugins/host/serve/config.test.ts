@@ -56,7 +56,7 @@ describe('the configuration of serve', () => {
     );
   });
 
-  it('allows several workers on SQLite files, and refuses other databases with the reason', () => {
+  it('allows --workers with a SQLite file, and refuses it with any other database, with the reason', () => {
     const most = Math.min(64, 4 * availableParallelism());
     expect(read({ workers: '2' })).to.include({ processes: 2, hasWorkers: true });
     expect(read({ workers: '1' })).to.include({ processes: 1, hasWorkers: false });
@@ -78,7 +78,7 @@ describe('the configuration of serve', () => {
     for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });
 
-  it('puts admin.kubeconfig beside the SQLite file, else into data; isOpenByDefault opens only loopback without a token', () => {
+  it('finds the path of admin.kubeconfig; isOpenByDefault sets --auth open only on loopback and without a token', () => {
     expect(read({ database: 'sqlite:/var/lib/h/x.db' }).adminKubeconfig).to.equal('/var/lib/h/admin.kubeconfig');
     expect(read({ database: 'memory:' }).adminKubeconfig).to.equal('data/admin.kubeconfig');
     const authOf = (flags: Readonly<Record<string, unknown>>): string =>

@@ -135,7 +135,8 @@ type ProcessNumbers = Pick<ServeConfig, 'processes' | 'hasWorkers'>;
 
 /**
  * Reads the number of processes or workers. Each process of `--processes` opens the database itself; workers use the
- * database through the process that starts them. In both cases, several processes cannot write one audit log.
+ * database through the process that starts them. Several processes cannot write one audit log, so more than one
+ * process or worker is refused together with `--audit-log`.
  */
 function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
   const processes = values.processes();

@@ -28,7 +28,7 @@ export interface PluginArchivesParts {
   readonly clock?: Clock;
 }
 
-/** The API group and version in the paths. No plugin can have this group. */
+/** The API group and version in the paths of plugin archives. The group is not reserved. */
 const groupVersion = `${publicGroup('plugins.internal')}/v1`;
 
 /**
@@ -97,7 +97,8 @@ class PluginArchives {
   #problem(): string | undefined {
     const { pluginsDir, isOpen } = this.#parts;
     if (pluginsDir === undefined) return 'the server has no folder of plugins: start it with --plugins-dir';
-    // With `--auth open`, an installation would let every user of the machine run code as the server's user.
+    // A server with `--auth open` refuses installations by requests: otherwise every user of the machine could run code
+    // as the server's user.
     return isOpen
       ? 'a server with --auth open installs no plugin for a request: use homeostat plugin install --plugins-dir'
       : undefined;

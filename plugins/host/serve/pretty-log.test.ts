@@ -56,7 +56,7 @@ describe('PrettyLog', () => {
     ]);
   });
 
-  it('shows the stack of an error again when it differs from the previous error of the object', () => {
+  it('shows an error of an object with its stack whenever the error differs from the previous error of that object', () => {
     const pretty = log();
     for (const [attempt, message] of [
       [5, 'a'],

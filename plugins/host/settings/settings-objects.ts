@@ -117,7 +117,8 @@ export class SettingsObjects {
   }
 
   #violations(name: string, spec: SettingsObject['spec']): readonly FieldViolation[] {
-    // A plugin without an entry is not installed. Its settings may exist already, and are not checked.
+    // `#schemas` has an entry for each installed plugin. The settings of other plugins may exist too, and are accepted
+    // without a check.
     if (!this.#schemas.has(name)) return [];
     const schema = this.#schemas.get(name);
     if (schema === undefined) {

@@ -45,7 +45,7 @@ export class SettingsRun {
     return refreshed;
   }
 
-  /** Removes all handlers. */
+  /** Removes the plugin's handlers of changed settings, and calls `onClose`. */
   close(): void {
     this.#handlers.close();
     this.#parts.onClose();

@@ -84,7 +84,7 @@ describe('Plans [spec experience-plan]', () => {
     expect(planned.failures).to.deep.equal([]);
   });
 
-  it('show the creations, changes and deletions that the new plugin then makes, and do not change the source [slow]', async () => {
+  it('list the writes that a server with the new plugin makes later; planning does not change the database [slow]', async () => {
     const database = `sqlite:${join(folder, 'real.db')}`;
     const next = pluginThat(async ({ object, own, status }) => {
       const wide = [wish(Shelf, { metadata: { name: `${object.metadata.name}-0` }, spec: { width: 200 } })];

@@ -46,7 +46,7 @@ export interface PlannedChange {
   readonly before?: ApiObject;
   /** The object at the end of the simulated time; absent for `delete`. */
   readonly after?: ApiObject;
-  /** The number of writes of the object in the plan; absent for a deleted object. */
+  /** How often the plugins wrote the object during the simulated time; absent for a deleted object. */
   readonly writes?: number;
 }
 
@@ -75,7 +75,7 @@ const optionNames = ['plugins', 'from', 'encryptionConfig', 'fetch', 'horizonMs'
 
 /**
  * The times, in ms, at which the simulated clock waits until the plugins have no work, so that back-offs and timers run
- * in order. After the last one, the clock advances to the horizon.
+ * in order. After the last of these times, the clock advances to the end of the plan (`horizonMs`).
  */
 const stopsMs = [1000, 10_000, 60_000, 300_000] as const;
 
@@ -133,8 +133,10 @@ async function planIn(database: string, options: PlanOptions): Promise<ChangePla
 }
 
 /**
- * Advances the clock to the horizon, with stops at {@link stopsMs}. If the plugins still have work after a stop, ends
- * there and resolves with the reason; otherwise resolves with undefined.
+ * Advances the clock to the end of the plan (`horizonMs`), and stops it at each time in {@link stopsMs}. At
+ * the start, at each stop and at the end, waits until the plugins have no work. If they still have work after
+ * `timeoutMs`, does not advance the clock further, and resolves with the text of the error; otherwise resolves with
+ * undefined.
  */
 async function runToRest(
   server: TestServer,

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket } from 'node:net';
 
-/** A request or a connection that the code tried to make. */
+/** A request or a connection that the work of {@link withoutNetwork} has tried to make. */
 export interface ExternalCall {
   /**
    * The method and URL, or the address, such as `GET https://cloud.example.com/machines` or `connect
    * db.example.com:5432`.
    */
   readonly call: string;
-  /** The number of attempts. */
+  /** The number of times that the code tried to make this request or connection. */
   readonly count: number;
 }
 
@@ -40,7 +40,8 @@ export async function withoutNetwork<T>(
 }
 
 /**
- * Replaces `fetch` and `Socket.prototype.connect`, once in a process. The new functions look up the guard at each call.
+ * Replaces `fetch` and `Socket.prototype.connect`, once in a process. The new functions refuse only the calls of code
+ * that {@link withoutNetwork} runs.
  */
 function install(): void {
   if (isInstalled) return;

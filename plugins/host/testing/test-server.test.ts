@@ -111,8 +111,8 @@ describe('startTestServer', () => {
   });
 
   it('leaves no handles or timers behind after its stop', async () => {
-    // The resources are read one turn of the event loop later. By then, mocha has set the timer of the test, and
-    // `eventually` has removed its timer.
+    // Waits for one turn of the event loop before it lists the resources of the process. By then, mocha has set the
+    // timer of this test, and `eventually` has removed its own timer, so these timers do not make the lists differ.
     const resources = async (): Promise<string> => {
       await new Promise((resolve) => setImmediate(resolve));
       return process.getActiveResourcesInfo().toSorted().join();

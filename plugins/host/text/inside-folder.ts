@@ -2,8 +2,8 @@ import { realpath } from 'node:fs/promises';
 import { isAbsolute, join, relative } from 'node:path';
 
 /**
- * Returns the real path of a file in a folder, which must be a real path itself. Rejects when the file is missing, or
- * when a link leads out of the folder.
+ * Returns the real path of a file in `folder`, without symbolic links. `folder` must be a real path, too. Rejects when
+ * the file is missing, or when a link leads out of the folder.
  */
 export async function fileInside(folder: string, path: string): Promise<string> {
   const file = await realpath(join(folder, path));

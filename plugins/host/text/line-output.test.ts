@@ -34,7 +34,7 @@ describe('LineOutput', () => {
   it('waits once for a reader that does not read, and then drops further lines at once', () => {
     const begun = performance.now();
     for (let index = 0; index < 100; index += 1) output.write(line(index));
-    // Each wait is 50 ms, so 100 waits would be 5 s.
+    // A wait takes 50 ms. If each of the 100 lines waited, they would take 5 s.
     expect(performance.now() - begun).to.be.below(2_000);
   });
 

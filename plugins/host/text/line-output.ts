@@ -23,7 +23,7 @@ export class LineOutput {
   #hasEnded = false;
   /** True when the reader did not read in time. Then lines do not wait for the reader. */
   #isStalled = false;
-  /** True when a part of a dropped line was written. */
+  /** True when the output ends with an incomplete line, whose rest was dropped. The next line then starts with \n. */
   #isCut = false;
 
   constructor(descriptor: number) {

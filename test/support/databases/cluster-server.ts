@@ -156,7 +156,8 @@ export class ClusterServer {
       const id = readFileSync(join(this.#options.folder, 'postmaster.pid'), 'utf8').split('\n')[6]?.split(/\s+/).at(-1);
       execFileSync('ipcrm', ['-m', id ?? ''], { stdio: 'ignore' });
     } catch {
-      // The server ended before it made the segment, or the system has no such segment.
+      // There is nothing to remove: the server ended before it created the shared memory segment, or the system has no
+      // such segment.
     }
   }
 
@@ -173,6 +174,6 @@ function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // The process has ended meanwhile.
+    // The process of the database has already ended, so it needs no signal.
   }
 }

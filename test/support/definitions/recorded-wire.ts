@@ -46,7 +46,10 @@ export function readVector(name: string): string {
   return readFileSync(new URL(`../../../vectors/${name}`, import.meta.url), 'utf8');
 }
 
-/** The bodies that the recording only describes, by their description. */
+/**
+ * Maps descriptions to bodies of requests. For a very large body, the recording contains a description instead of the
+ * body.
+ */
 const describedBodies: Readonly<Record<string, string>> = {
   '<10001 × {"op":"test","path":"/kind","value":"Person"}>': JSON.stringify(
     Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'Person' })),
@@ -65,7 +68,7 @@ const uidText = /"uid":"[^"]+"/;
 export class WireReplay {
   readonly server: TestServer;
   readonly clock: FakeClock;
-  /** The values of this server, by the recorded values. */
+  /** Maps each recorded uid, revision and token to the one that this server returned in its place. */
   readonly #here = new Map<string, string>();
 
   private constructor(server: TestServer, clock: FakeClock) {
@@ -152,7 +155,7 @@ export class WireReplay {
     for (const [there, here] of pairs) if (there && here) this.#here.set(there as string, here as string);
   }
 
-  /** Remembers the value of this server for a recorded value. */
+  /** From now on, requests contain the value `here` of this server in place of the recorded value. */
   learn(recorded: string, here: string): void {
     this.#here.set(recorded, here);
   }

@@ -27,7 +27,7 @@ interface Grant {
 const asked: string[] = [];
 const grants = new Map<string, Grant>();
 let keys: readonly Key[] = [];
-/** Further entries that are published with the keys. */
+/** The entries that the issuer publishes in its JWKS (the list of its public keys) in addition to `keys`. */
 let more: readonly unknown[] = [];
 let fault: IssuerFault | undefined;
 /** The claims of the person who logs in. */

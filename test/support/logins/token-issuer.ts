@@ -92,7 +92,10 @@ export class TokenIssuer {
     await this.#order({ do: 'keep keys', from, to });
   }
 
-  /** Publishes further entries with the keys, in place of the entries of an earlier call. */
+  /**
+   * Makes the issuer publish these entries in its JWKS (the list of its public keys), in addition to its keys. They
+   * replace the entries of an earlier call.
+   */
   async publish(more: readonly unknown[]): Promise<void> {
     await this.#order({ do: 'publish', more });
   }

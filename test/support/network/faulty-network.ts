@@ -11,7 +11,7 @@ import { machine } from '../models/models.ts';
 import { ReplayedEvents } from './replayed-events.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
-/** An informer with a handler that replays its events. */
+/** An informer, and a handler that makes a copy of the informer's cache from the events that it receives. */
 export interface Followed {
   readonly selection: InformerOptions;
   readonly informer: Informer<ApiObject>;

@@ -4,7 +4,7 @@ import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
 
 /** A handler that makes a copy of the cache from its events, and records impossible sequences of events. */
 export class ReplayedEvents implements InformerHandler<ApiObject> {
-  /** The copy of the cache: the resourceVersion of each object, by key. */
+  /** The copy of the informer's cache that the events produce: the resourceVersion of each object, by key. */
   readonly copy = new Map<string, string>();
   /** Descriptions of the events that contradict earlier ones; empty while the events are one consistent history. */
   readonly contradictions: string[] = [];

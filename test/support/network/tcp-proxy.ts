@@ -37,7 +37,7 @@ export class TcpProxy {
     return proxy;
   }
 
-  /** The URL of the target with the address of the proxy. */
+  /** The URL of the target, but with the host and port of the proxy. */
   get url(): string {
     const url = new URL(this.#target);
     url.host = `127.0.0.1:${this.#port}`;

@@ -80,12 +80,12 @@ export class Candidate {
     this.#running = this.#manager.run(this.#stop.signal).catch((error: unknown) => void (this.failure = error));
   }
 
-  /** True when this candidate does not lead, and has no work. */
+  /** True when another candidate leads: this candidate is not the leader, and its manager is idle. */
   get isWaiting(): boolean {
     return !this.isLeader && this.#manager.isIdle();
   }
 
-  /** Makes the controller wait before it writes a later greeting, until {@link letGo}. */
+  /** From now on, a run of the controller waits before it writes a greeting, until the test calls {@link letGo}. */
   hold(): void {
     this.#held = new Promise((resolve) => (this.#letGo = resolve));
   }

@@ -8,8 +8,8 @@ import { startApiServer } from '@homeostat/apiserver';
 import { descriptorOf } from '@homeostat/controller-runtime/api';
 import { Person } from '../models/models.ts';
 
-// A program that prints as JSON which files of the project run for one creation over HTTP, each with its number of
-// functions.
+// A program that prints as JSON which files of the project run for one creation over HTTP, and how many functions of
+// each file run.
 
 /**
  * The number of measured creations. Only functions that run in each creation are counted, so that a timer that fires by

@@ -46,7 +46,10 @@ export class OwnerScenario {
     return `${this.#prefix}x`;
   }
 
-  /** Creates the machines. `prefix` distinguishes them from those of other scenarios on the server. */
+  /**
+   * Creates one object of the kind Machine for each text in `rows`, such as `disk of server!`. The names of these objects
+   * begin with `prefix`, so that they differ from the names in other scenarios on this server.
+   */
   static async make(server: TestServer, prefix: string, rows: readonly string[]): Promise<OwnerScenario> {
     const revision = await server.revision(machines);
     const events = await server.watch(`${machines}?watch=true&resourceVersion=${revision}`);
@@ -60,8 +63,9 @@ export class OwnerScenario {
   }
 
   /**
-   * Runs a step: `delete <name> [<policy>]`, `release <name>` (of its finalizer `hold`), `create <row>`, or `own
-   * <row>`.
+   * Runs a step: `delete <name> [<policy>]`; `release <name>`, which removes the finalizer `hold` from a machine;
+   * `create <row>`, which creates a machine; or `own <row>`, which sets the owners of a machine. A row is the text form
+   * of a machine, `<name> of <owner>,… [<finalizer>,…]`.
    */
   async run(step: string, way: Way): Promise<void> {
     const [verb, ...rest] = step.split(' ');

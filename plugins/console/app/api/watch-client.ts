@@ -96,7 +96,8 @@ class Follower {
     });
     if (signal.aborted) return;
     const list = isObject(body) ? body : {};
-    // The list contains the changes that wait for `batch`, so they are dropped.
+    // The new list already contains the changes that were received, but not yet passed to `onChanges`. So these changes
+    // are dropped.
     this.#waiting.length = 0;
     this.#revision = isObject(list.metadata) ? textOf(list.metadata.resourceVersion) : '';
     onList(list, this.#hasListed);

@@ -35,7 +35,7 @@ describe('values of JSON', () => {
 });
 
 describe('text of objects', () => {
-  it('replaces an invisible character that could disguise a text with its code point', () => {
+  it('shows the code point of an invisible character that could disguise a text, in place of the character', () => {
     expect(visibleText('abc\u202egnp.exe')).to.equal('abc⟨U+202E⟩gnp.exe');
     expect(visibleText('two\nlines\tand <b>')).to.equal('two\nlines\tand <b>');
   });

@@ -13,7 +13,7 @@ export interface Merged {
   /** The value with the changes of both sides; where they conflict, with the change of this user. */
   readonly value: Json | undefined;
   readonly conflicts: readonly MergeConflict[];
-  /** The paths that only the others changed; the value has these changes. */
+  /** The paths that other users changed and this user did not change. `value` contains the others' changes. */
   readonly taken: readonly Path[];
 }
 

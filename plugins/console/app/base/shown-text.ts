@@ -1,5 +1,6 @@
 /**
- * Marks that change the direction of text, zero-width characters and control characters: they could disguise a text.
+ * Matches characters that could disguise a text: control characters, zero-width characters, and characters that change
+ * the direction of text.
  */
 // oxlint-disable-next-line no-control-regex -- the function makes these characters visible
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;

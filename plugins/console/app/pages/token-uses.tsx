@@ -10,7 +10,10 @@ import { hrefOf } from '../state/route.ts';
 import { api, auditEntries, may } from '../state/session.ts';
 import { addressOf, AuditFailure, From } from './audit-page.tsx';
 
-/** The number of the user's newest entries that are read: the maximum that the server returns at once. */
+/**
+ * The number of entries of the audit log that are read for a user, the newest first. The server returns at most so many
+ * in one response.
+ */
 const readEntries = 500;
 const suggestedAccounts = 200;
 
@@ -77,7 +80,7 @@ function useAccounts(): readonly string[] {
     if (!isAllowed) return;
     const namesIn = (list: unknown): readonly string[] =>
       objectsOf(list).map((each) => `system:serviceaccount:${namespaceOf(each)}:${nameOf(each)}`);
-    // If the names cannot be read, the person can still type one.
+    // If the service accounts cannot be read, the form suggests no names, but the user can still type a name.
     void api.get('/api/v1/serviceaccounts', { limit: suggestedAccounts }).then(
       (list) => setAccounts(namesIn(list)),
       () => undefined,
@@ -92,7 +95,7 @@ async function readUses(user: string): Promise<Uses> {
   const uses = new Map<string, TokenUse>();
   // The newest entry comes first, so the first entry with a token shows the last use of this token.
   for (const entry of entries) {
-    // Another user may have acted as this user: that request does not use this user's token.
+    // A request in which another user impersonated this user is skipped: it does not use this user's token.
     if (!isObject(entry.user) || entry.user.username !== user) continue;
     const id = credentialOf(entry.user);
     const known = uses.get(id);
@@ -103,7 +106,7 @@ async function readUses(user: string): Promise<Uses> {
   return { user, uses: [...uses.values()], isComplete: isObject(body) && body.complete === true };
 }
 
-/** The id of the token with which the user sent the request; empty when the entry has none. */
+/** The id of the token with which the user of an audit entry sent the request; empty when the entry has no such id. */
 function credentialOf(user: JsonObject): string {
   const ids = isObject(user.extra) ? user.extra['authentication.kubernetes.io/credential-id'] : undefined;
   return isArray(ids) ? textOf(ids[0]).replace(/^JTI=/, '') : '';

@@ -112,7 +112,10 @@ const isExact = (kind: Resource, wanted: string): boolean => namesOf(kind).inclu
 /** The number of kinds whose names are searched, so that one search sends only a few requests. */
 const searchedKinds = 12;
 
-/** Searches the first kinds for objects whose names contain the text, once the person has stopped typing. */
+/**
+ * Returns objects whose names contain the text. It searches only the first {@link searchedKinds} kinds that the person
+ * may list, after the person has not typed for 0.2 s.
+ */
 function useNames(text: string): readonly Hit[] {
   const [hits, setHits] = useState<readonly Hit[]>([]);
   const wanted = text.trim();

@@ -40,7 +40,8 @@ const places: Readonly<Record<string, string>> = {
 /** True for elements that handle pressed keys themselves: input fields, selects and the editor. */
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
-  // The editor is in a shadow root: the target of its events is the root's host.
+  // The editor is in a shadow root, so the target of its events is the host of the root. So an element with a shadow
+  // root is taken for the editor.
   return target.isContentEditable || target.shadowRoot !== null || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { MergeConflict } from '../base/merge.ts';
 import type { Mistake } from '../base/mistake.ts';
 
-/** A draft that is not saved. */
+/** An edit of an object in the console that the person has not saved. */
 export interface LeftDraft {
   /** The object of the last valid text. */
   readonly value: JsonObject;
@@ -31,7 +31,10 @@ export const unsaved = signal<ReadonlySet<string>>(new Set());
 /** Returns the draft that the person has left without saving it; undefined when there is none. */
 export const leftDraft = (key: string): LeftDraft | undefined => drafts.get(key);
 
-/** Keeps the draft of a key; `undefined` removes it. */
+/**
+ * Keeps the changes that a person has typed into an editor and not saved, for when the person comes back to the page.
+ * `key` identifies the object that is edited or created. If `draft` is undefined, removes the kept changes.
+ */
 export function keepDraft(key: string, draft: LeftDraft | undefined): void {
   if (draft === undefined) drafts.delete(key);
   else drafts.set(key, draft);

@@ -54,7 +54,7 @@ export interface Contribution {
   readonly kind: string;
   /** The path of the field that a column shows. */
   readonly path: string;
-  /** The verb that a user needs for the object to see the button of an action. */
+  /** The RBAC verb of an action. Only users who may use this verb on an object see the action's button on its page. */
   readonly verb: string;
 }
 

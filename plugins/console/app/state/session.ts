@@ -24,7 +24,10 @@ const rules = signal<readonly Rule[] | undefined>(undefined);
 /** The paths that the user may get; none until they are known. */
 const readablePaths = signal<readonly string[]>([]);
 
-/** The console is served one level below the server's root, behind whatever prefix a proxy adds. */
+/**
+ * Sends requests to the server. The server's URL is derived from the console's URL, one level above it, so that both
+ * have the same prefix if a proxy adds one.
+ */
 export const api = new Api({
   base: new URL('../', document.baseURI).href,
   fetch: (url, init) => fetch(url, init),
@@ -62,7 +65,7 @@ export async function loadSession(): Promise<void> {
     setIfNew(rules, rulesOf(review.body));
     setIfNew(readablePaths, readablePathsOf(review.body));
   } catch {
-    // The console shows the problem elsewhere, as the state of the connection.
+    // A failed request is not reported here, because the console shows the state of the connection elsewhere.
   }
 }
 

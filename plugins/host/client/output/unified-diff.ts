@@ -81,8 +81,9 @@ function commonLines(before: readonly string[], after: readonly string[]): reado
 
 /**
  * Returns the common lines of the shortest edit, or none if it has more than {@link maxEdits} lines. Uses the greedy
- * algorithm of Myers ("An O(ND) Difference Algorithm and Its Variations", 1986): `reached` has, for each diagonal, the
- * furthest position in `before` after `edits` edits.
+ * algorithm of Myers ("An O(ND) Difference Algorithm and Its Variations", 1986). The number of a diagonal is the number
+ * of removed lines minus the number of added lines. `reached` has, for each diagonal, the furthest position in `before`
+ * to which `edits` edits can lead.
  */
 function shortestEdit(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const most = Math.min(before.length + after.length, maxEdits);
@@ -101,7 +102,11 @@ function shortestEdit(before: readonly string[], after: readonly string[]): read
   return [];
 }
 
-/** Returns the diagonal of the previous edit: the diagonal above for an added line, and below for a removed line. */
+/**
+ * Returns the diagonal on which Myers' algorithm was before its last edit. The number of a diagonal is the number of
+ * removed lines minus the number of added lines. So the result is `diagonal + 1` if the last edit adds a line, and
+ * `diagonal - 1` if it removes a line.
+ */
 function comesFrom(reached: ReadonlyMap<number, number>, edits: number, diagonal: number): number {
   const [below, above] = [reached.get(diagonal - 1) ?? -1, reached.get(diagonal + 1) ?? -1];
   return diagonal === -edits || (diagonal !== edits && below < above) ? diagonal + 1 : diagonal - 1;

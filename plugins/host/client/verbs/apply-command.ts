@@ -61,7 +61,11 @@ function eachObject(objects: readonly FileObject[], work: (object: FileObject) =
   return eachItem(objects, work, ({ origin }) => origin);
 }
 
-/** Prints the differences. Resolves with true if there are any; with undefined if one of several objects is refused. */
+/**
+ * Prints the changes that an apply of the objects would make on the server, which it finds by a dry run. Resolves with
+ * true if there are changes. If the server refuses an object, rejects when it is the only one, otherwise resolves with
+ * undefined.
+ */
 async function showDiffs(command: ClientCommand, objects: readonly FileObject[]): Promise<boolean | undefined> {
   let isChanged = false;
   const dryRun = { ...command, flags: { ...command.flags, 'dry-run': 'server' } };

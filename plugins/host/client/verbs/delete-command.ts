@@ -28,7 +28,7 @@ export async function deleteObjects(command: ClientCommand): Promise<number> {
       for (const item of objectsAt(items)) objects.push(targetOfItem(command, resource, item));
   }
   if (objects.length === 0) note('No resources found');
-  // Another user may delete an object between the selection and the deletion by this command.
+  // A 404 for a selected object is no failure: another user may have deleted the object since this command listed it.
   const mayBeGone = command.flags['ignore-not-found'] === true || targets.collections.length > 0;
   const leaving: Leaving[] = [];
   const code = await eachItem(objects, async (target) => {

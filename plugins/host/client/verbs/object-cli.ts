@@ -206,7 +206,7 @@ const commands: readonly ObjectCommand[] = [
       new Option('--limit <number>', 'number of runs, 1 to 1000 (default: 20)'),
       new Option(
         '-n, --namespace <name>',
-        'runs in this namespace, for users who may not read the runs of all namespaces',
+        'print only the runs in this namespace, for users who may not read the runs of all namespaces',
       ),
       new Option('-o, --output <format>', 'table, or json: a line for each run (default: table)'),
     ],

@@ -124,7 +124,7 @@ function writerOf(object: ApiObject): string {
   return entries.sort(([a], [b]) => b.localeCompare(a))[0]?.[1] ?? 'another client';
 }
 
-/** Lists the fields that both sides changed, so that the person can choose a value for each. */
+/** Lists the fields that both the person and another client changed. For each, the person chooses one of the values. */
 function Conflicts({ draft }: { readonly draft: Draft }) {
   const { conflicts, settle } = draft;
   if (conflicts.length === 0) return null;

@@ -32,7 +32,10 @@ export function useSchema(resource: Resource): KindSchema | undefined {
   return schema;
 }
 
-/** Returns the schema of an object: that of its kind, or, for the settings of a plugin, with the plugin's own spec. */
+/**
+ * Returns the schema of an object, which is the schema of its kind. But for the settings of a plugin, `spec` has the
+ * schema that this plugin declares for its settings.
+ */
 export function schemaOfObject(schema: KindSchema, resource: Resource, name: string): KindSchema {
   const settings = isSettingsKind(resource) ? settingsSchemaOf(name) : undefined;
   if (settings === undefined) return schema;

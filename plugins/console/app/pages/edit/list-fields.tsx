@@ -16,7 +16,7 @@ interface Props extends FieldProps {
 /** The maximum number of items that a form shows; further items can be edited in the YAML. */
 const shownItems = 100;
 
-/** The fields of a list. */
+/** Renders the inputs of a form for a list: one for each item, with buttons to remove an item and to add one. */
 export function ArrayField({ form, schema, path, label, field: Item }: Props) {
   const value = valueAt(form.value, path);
   const items = isArray(value) ? value : [];

@@ -25,7 +25,7 @@ function ObjectFields({ form, schema, path }: Omit<FieldProps, 'label' | 'isRequ
   );
 }
 
-/** The field for a value of any type. */
+/** Shows the form controls for one field of the object. The type in the schema decides which controls. */
 export function Field(props: FieldProps) {
   const { schema, form, path } = props;
   const type = textOf(schema.type);

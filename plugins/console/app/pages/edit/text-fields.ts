@@ -108,7 +108,7 @@ export function lineOfField(text: string, path: Path): number {
 }
 
 interface Line {
-  /** The length of the text before the name, including dashes. */
+  /** The number of characters before the field's name on this line: spaces, and the dashes of list items. */
   readonly indent: number;
   readonly name: string;
   /** The number of spaces before the dash that begins a list item; undefined when the line begins no item. */

@@ -11,7 +11,7 @@ describe('parseLabels', () => {
     expect(parseLabels('a-b=c-d,e-f-')).to.deep.equal({ 'a-b': 'c-d', 'e-f': null });
   });
 
-  it('returns the reason when the text has no labels or a malformed label', () => {
+  it('returns an error message when the text contains an empty or a malformed label', () => {
     expect(parseLabels('')).to.equal('write at least one label');
     expect(parseLabels('team=red,')).to.equal('write at least one label');
     expect(parseLabels('team')).to.equal('“team” is neither name=value nor name-');

@@ -22,13 +22,13 @@ export interface Row {
   readonly isDeleting: boolean;
   readonly cells: readonly Json[];
   mark: RowMark | undefined;
-  /** When the mark was set, in milliseconds. */
+  /** The time at which `mark` was set, in milliseconds. */
   markedMs: number;
 }
 
 /** The field or column that orders the rows. */
 export interface Order {
-  /** An indexed field, or `column:` and a name. */
+  /** The name of an indexed field, by which the server sorts; or `column:` and the name of a column of the table. */
   readonly field: string;
   readonly isDescending: boolean;
 }
@@ -119,7 +119,10 @@ export class RowTable {
   #compare: Compare | undefined;
   /** True while the server has more rows; changed rows beyond the last loaded one are not shown then. */
   hasMore = false;
-  /** True for a later part of a list; changed rows before the first loaded one are not shown then. */
+  /**
+   * True when the loaded rows do not begin at the start of the list. Then a row that is not loaded, and sorts before
+   * the first loaded row, is not added to the table when its object changes.
+   */
   isLater = false;
   /** False until the first rows have been received from the server. */
   isRead = false;
@@ -165,7 +168,7 @@ export class RowTable {
     if (this.#compare !== undefined && this.isComplete) this.#order.sort(this.#compare);
   }
 
-  /** Adds the next chunk of the list; changes that a watch brought earlier are newer than the chunk. */
+  /** Adds the next chunk of the list. If a watch has already reported a change of a row, keeps the changed row. */
   append(rows: readonly Row[]): void {
     for (const row of rows) {
       const { key } = row;
@@ -236,11 +239,13 @@ export class RowTable {
   }
 
   #insert(row: Row): void {
-    // A binary search for a row's place needs sorted rows.
+    // Puts changed rows in their new places first: `placeOf` finds the place of a row by a binary search, which needs
+    // sorted rows.
     this.#placeMoved();
     const compare = this.#compare;
     const at = compare === undefined ? 0 : placeOf(this.#order, row, compare);
-    // A row before the first loaded row may belong to an earlier part of the list, so a later part does not show it.
+    // A table that does not begin at the start of the list does not show a new row that sorts before the first loaded
+    // row: the row may belong to the earlier part of the list, which the table does not show.
     if (this.isLater && compare !== undefined && at === 0) return;
     const isBeyond = compare === undefined ? row.mark !== 'new' : at > 0 && at === this.#order.length;
     if (this.hasMore && isBeyond) {
@@ -256,7 +261,8 @@ export class RowTable {
   }
 
   /**
-   * Removes the marks whose time is over; a deleted row is removed with its mark. Returns true when something changed.
+   * Removes the marks `new` and `changed` from rows that were marked three seconds ago or earlier. Removes rows that
+   * have had the mark `gone` for as long. Returns true when something changed.
    */
   sweep(nowMs: number): boolean {
     let isChanged = false;
@@ -274,7 +280,7 @@ export class RowTable {
   }
 }
 
-/** Returns the position of a row in an ordered list. */
+/** Returns the position in the sorted `rows` at which `row` is to be inserted. */
 function placeOf(rows: readonly Row[], row: Row, compare: Compare): number {
   let low = 0;
   let high = rows.length;

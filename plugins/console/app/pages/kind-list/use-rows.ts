@@ -76,7 +76,7 @@ export function useRows(resource: Resource, view: ListView): Rows {
   const query = { labelSelector: view.labels, fieldSelector: view.fields, includeObject };
   const listKey = [path, view.labels, view.fields, sort, attempt, paths].join(' ');
   const part = chosen?.list === listKey ? chosen : { token: '', offset: 0 };
-  // Every list begins at its first part, even a list that is shown for the second time.
+  // A list that the user opens begins with its first rows, even if the page showed later rows of this list before.
   useEffect(() => setPart(undefined), [listKey]);
   const key = `${listKey} ${part.token}`;
   const chunks = useMemo(
@@ -125,7 +125,7 @@ export function useRows(resource: Resource, view: ListView): Rows {
 const columnOf = ({ title, path, plugin }: Contribution): Column => ({
   name: title,
   type: '',
-  description: `${path}, from the plugin ${plugin}`,
+  description: `${path}, a column that the plugin ${plugin} adds`,
   priority: 0,
 });
 
@@ -136,7 +136,10 @@ class Chunks {
   token = '';
   #isLoading = false;
   readonly #path: string;
-  /** The query of all chunks: a token is valid only for the query and the order of the first chunk. */
+  /**
+   * The query with which every chunk of the list is requested. It never changes, because a continue token is valid only
+   * for the selectors and the order with which the first chunk was requested.
+   */
   readonly #query: Query;
   readonly #offset: number;
 

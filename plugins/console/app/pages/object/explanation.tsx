@@ -22,7 +22,8 @@ export function Explanation({ place, object, controllers }: Props) {
   const [sentences, setSentences] = useState<readonly string[]>([]);
   const { resource, namespace, name } = place;
   const key = namespace === '' ? name : `${namespace}/${name}`;
-  // A failing run changes the explanation, but not the object.
+  // A failing run changes the explanation, but not the object. So the explanation is read again also when the
+  // controllers report something else about the object.
   const entries = controllers.flatMap(({ kind, keys }) =>
     kind === resource.kind ? keys.filter((each) => each.key === key) : [],
   );

@@ -24,7 +24,7 @@ interface Family {
   /** The owned objects, by the uid of their owner. */
   readonly owned: ReadonlyMap<string, readonly ApiObject[]>;
   readonly count: number;
-  /** False when the object owns more objects than these. */
+  /** False when the object owns more objects than those in `owned`. */
   readonly isComplete: boolean;
 }
 

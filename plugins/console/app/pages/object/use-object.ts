@@ -12,7 +12,7 @@ export interface LiveObject {
   /** The last known state of the object; undefined until the object has been read once. */
   readonly object: ApiObject | undefined;
   readonly isGone: boolean;
-  /** True for a user who may get the object, but not follow it. */
+  /** True if the user may get the object, but may not watch it, so the page shows no later changes. */
   readonly isFixed: boolean;
   readonly state: WatchState;
 }
