@@ -141,7 +141,7 @@ describe('the records of runs', () => {
     expect(JSON.stringify(run)).not.to.match(/hunter2|aHVudGVyMg/);
   });
 
-  it('show manual requests, and a pause that a change of the object does not end', async () => {
+  it('show manual requests, and a pause that a change of the object does not end [slow]', async () => {
     await server.client.create(Person, { metadata: { name: 'dora' }, spec: { name: 'Dora' } });
     await firstRun('dora', ({ result }) => result === 'success');
     await annotate('dora', { [pausedAnnotation]: 'true' });

@@ -100,7 +100,7 @@ describeWithMysql('MySQL store, with other stores on the database', () => {
     expect(await rejectionOf(make().open())).to.include({ code: 'locked' });
   });
 
-  it('refuses a 65th store with a reason', async () => {
+  it('refuses a 65th store with a reason [slow]', async () => {
     const others = await MysqlConnection.open(database, systemClock);
     for (let place = 0; place < 63; place += 1) await others.query(`SELECT GET_LOCK(${lock(place)}, 0)`);
     await make().open();

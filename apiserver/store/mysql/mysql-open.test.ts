@@ -74,7 +74,7 @@ describeWithMysql('a MySQL store that is opened', () => {
     return { ...database, user, password };
   };
 
-  it('leaves no session behind when it is closed or refused', async () => {
+  it('leaves no session behind when it is closed or refused [slow]', async () => {
     await store.open();
     expect(await failureToOpen(database, { exclusive: true })).to.include({ code: 'locked' });
     await eventually(async () => (await sessionsOf(database)) === 2);
