@@ -117,7 +117,7 @@ describe('the default roles', () => {
     expect((await server.get(`${clusterBindings}/cluster-admin`)).body.roleRef.name).to.equal('cluster-admin');
   });
 
-  it('are not repaired with the annotation autoupdate: false, and not written when no rule is missing', async () => {
+  it('are not repaired with the annotation autoupdate: false, and not written when no rule is missing [slow]', async () => {
     const annotations = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };
     await server.patch(`${clusterRoles}/system:basic-user`, { metadata: { annotations }, rules: [] });
     const revision = await server.revision(clusterRoles);

@@ -138,7 +138,7 @@ describe('an etcd store that is opened', () => {
     expect(await failure(etcd, url)).to.match(/^io: .*does not use TLS[;,] leave ca, cert, key and tls out/);
   });
 
-  it('is refused with a hint when the member resets a TLS connection', async () => {
+  it('is refused with a hint when the member resets a TLS connection [slow]', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const { port } = server.address() as AddressInfo;
@@ -171,7 +171,7 @@ describe('an etcd store that is opened', () => {
   });
 });
 
-describe('an etcd store that is opened in a cluster with users', () => {
+describe('an etcd store that is opened in a cluster with users [slow]', () => {
   const etcd = EtcdTestCluster.use({ size: 1 });
   const root = ['--user', `root:${password}`];
 
@@ -221,7 +221,7 @@ describe('an etcd store that is opened in a cluster with users', () => {
   });
 });
 
-describe('an etcd store that is opened with certificates', () => {
+describe('an etcd store that is opened with certificates [slow]', () => {
   let folder: string;
   let cluster: EtcdCluster | undefined;
   const etcd = new EtcdTestCluster();

@@ -130,7 +130,7 @@ describe('Commands for objects [spec experience-commands]', () => {
     expect(finished.stderr).to.include(message);
   }
 
-  it('impersonates the user of --as with each --as-group as one group, even if the group contains a comma', async () => {
+  it('impersonates the user of --as with each --as-group as one group, even if the group contains a comma [slow]', async () => {
     const refused = await run('get', 'books', '--as', 'ada', '--as-group', 'system:masters, x');
     expect(refused.code).to.equal(1);
     expect(refused.stderr).to.include('(Forbidden)').and.include('"ada"');
