@@ -171,7 +171,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('a'))).to.deep.equal([201, '']);
   });
 
-  it('fail as failurePolicy says when the selector of the binding matches over 100 parameter objects [spec operators-policy-params]', async () => {
+  it('fail as failurePolicy says when the selector of the binding matches over 100 parameter objects [spec operators-policy-params] [slow]', async () => {
     const params = (index: number, max: string): Promise<unknown> =>
       server.create(maps, map(`params-${index + 100}`, { max }, { labels: { role: 'limits' } }));
     for (let index = 0; index < 99; index += 1) await params(index, '9');

@@ -95,7 +95,7 @@ describe('bodies of requests in progress', () => {
       await expectFull();
     });
 
-  it('of one client address use at most half of the memory limit', async () => {
+  it('of one client address use at most half of the memory limit [slow]', async () => {
     const refused: string[] = [];
     const address = '10.0.0.1';
     for (let index = 0; index < tooMany; index += 1) {
@@ -119,7 +119,7 @@ describe('bodies of requests in progress', () => {
     ['when they have no Content-Length', persons],
     ['when they are read line by line [slow]', '/apis/api.example.com/v1/lines'],
   ] as const)
-    it(`count toward the memory limit with the bytes that have arrived, ${what}`, async () => {
+    it(`count toward the memory limit with the bytes that have arrived, ${what} [slow]`, async () => {
       const refused: string[] = [];
       const chunk = `${(2.5 * MiB).toString(16)}\r\n${' '.repeat(2.5 * MiB)}\r\n`;
       for (let index = 0; index < 2 * tooMany; index += 1)

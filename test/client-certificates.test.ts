@@ -247,7 +247,7 @@ describe('client certificates', () => {
     expect(() => createClient(url, { ...access, key: 'none' })).to.throw('key: holds no private key in PEM');
   });
 
-  it('are written into kubeconfigs by homeostat kubeconfig, which also writes tokens of service accounts', async () => {
+  it('are written into kubeconfigs by homeostat kubeconfig, which also writes tokens of service accounts [slow]', async () => {
     const environment = { HOMEOSTAT_TOKEN: admin };
     const access = ['kubeconfig', '--tls-dir', directory, '--server', server.api.url];
     const userOf = (text: string): Record<string, string> =>

@@ -20,7 +20,7 @@ function person(number: number, round: number): Person {
 }
 
 describe('compacted memory', () => {
-  it('has the last state of each object after five rounds of writes', async () => {
+  it('has the last state of each object after five rounds of writes [slow]', async () => {
     // The history is short, so that the server compacts its memory many times.
     const server = await TestServer.start({ retention: { minAgeMs: 0, minChanges: 0, maxBytes: 512 * 1024 } });
     const { client } = server.api;

@@ -190,7 +190,7 @@ describe('/debug/controllers', () => {
     expect(logged.join('\n')).to.include('refused').and.not.include(planted);
   });
 
-  it('shows at most 500 keys, or at most ?limit keys, and the total number of keys', async () => {
+  it('shows at most 500 keys, or at most ?limit keys, and the total number of keys [slow]', async () => {
     server = await startTestServer({
       models: [machine],
       controllers: [controller(machine, { reconcile: () => ({ after: '1h' }) })],

@@ -76,8 +76,11 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(causeOf(await post({ f0: { f0: { f6: 'text' } } }, '?dryRun=All')).field).to.equal('spec.f0.f0.f6');
     });
 
-    for (const number of [2000, 3000]) {
-      it(`may have ${number} properties in one object`, async () => {
+    for (const [number, tier] of [
+      [2000, ''],
+      [3000, ' [slow]'],
+    ] as const) {
+      it(`may have ${number} properties in one object${tier}`, async () => {
         await serve(definitionOf(withProperties(number, () => text)));
         const all = Object.fromEntries(times(number, (at) => [`p${at}`, 'x']));
         expect((await post(all)).status).to.equal(201);
@@ -173,7 +176,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       });
     }
 
-    it('refuse a definition of 10 MB with 413', async () => {
+    it('refuse a definition of 10 MB with 413 [slow]', async () => {
       const refused = await server.post(definitions, largeDefinition(10_505, 900));
       expect(refused.status).to.equal(413);
     });

@@ -36,7 +36,7 @@ function refusal(from: string, target: string, circle: string): string {
 }
 
 describe('the table of imports', () => {
-  it('refuses imports that the row of the folder does not list, and names the permitted imports', async () => {
+  it('refuses imports that the row of the folder does not list, and names the permitted imports [slow]', async () => {
     const forbidden = {
       'apiserver/store/planted.ts': '../decode/planted.ts',
       'apiserver/store/sqlite/planted.ts': '../../decode/planted.ts',

@@ -103,7 +103,7 @@ describe('encryption of the database', function () {
       expect(await readdir(folder)).not.to.include('encryption.key');
     });
 
-    it('the server does not start when other users can read the key file', async () => {
+    it('the server does not start when other users can read the key file [slow]', async () => {
       await start();
       await stop();
       await chmod(file('encryption.key'), 0o644);
@@ -127,7 +127,7 @@ describe('encryption of the database', function () {
       expect((await again.get(`${persons}/planted-person`)).status).to.equal(200);
     });
 
-    it('reads keys from environment variables', async () => {
+    it('reads keys from environment variables [slow]', async () => {
       const config = encryptionConfig(['one']).replace(
         `"secret":"${secretOf('one')}"`,
         '"secretFromEnv":"HOMEOSTAT_TEST_KEY"',
@@ -382,7 +382,7 @@ describe('encryption of the database', function () {
     await expectNothingPlain();
   });
 
-  it("does not serve the vault (the server's own secret values) under any path", async () => {
+  it("does not serve the vault (the server's own secret values) under any path [slow]", async () => {
     const server = await start();
     for (const path of ['/apis/vault.homeostat.internal', '/apis/vault.homeostat.internal/v1/values'])
       expect((await server.get(path)).status).to.equal(404);
@@ -391,7 +391,7 @@ describe('encryption of the database', function () {
     }
   });
 
-  it('accepts a copy of the key file as the configuration of another server on the same database', async () => {
+  it('accepts a copy of the key file as the configuration of another server on the same database [slow]', async () => {
     await start();
     await stop();
     await copyFile(file('encryption.key'), file('keys.yaml'));

@@ -100,7 +100,7 @@ describe('errors: limits', () => {
       expect((await server.patch(`${persons}/growing`, { metadata: { labels: { k1: null } } })).status).to.equal(200);
     });
 
-    it('refuses a JSON patch that visits more than 1,000,000 nodes, and applies a JSON patch below this limit', async () => {
+    it('refuses a JSON patch that visits more than 1,000,000 nodes, and applies a JSON patch below this limit [slow]', async () => {
       const type = 'application/json-patch+json';
       await server.create(persons, person('moved', { tags: Array.from({ length: 100_000 }, () => '') }));
       const to = (from: string, path: string): object => ({ op: 'move', from: `/spec/${from}`, path: `/spec/${path}` });
@@ -113,7 +113,7 @@ describe('errors: limits', () => {
       expectRefusal(refused, { ...tooLarge, message });
     });
 
-    it('reads the rest of a refused body, so that a client that is still sending receives the response', async () => {
+    it('reads the rest of a refused body, so that a client that is still sending receives the response [slow]', async () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         expectRefusal(await server.post(persons, Buffer.alloc(8 * MiB, ' ')), tooLarge);
       }

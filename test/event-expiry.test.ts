@@ -99,7 +99,7 @@ describe('events [compat events]', () => {
 });
 
 describe('the lifetime of events', () => {
-  it('includes the time while the server does not run', async () => {
+  it('includes the time while the server does not run [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-events-'));
     const database = `sqlite:${join(folder, 'objects.db')}`;
     const clock = new FakeClock();

@@ -69,7 +69,7 @@ describe('users who share a server', () => {
     }
   }
 
-  it('wait only for their own requests, not for the requests of another user; requests for Leases do not wait', async () => {
+  it('wait only for their own requests, not for the requests of another user; requests for Leases do not wait [slow]', async () => {
     await flood(100);
     expect(await metric(/executing_seats\{priority_level="people"\} (\d+)/)).to.equal(4);
     expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(96);

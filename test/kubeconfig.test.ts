@@ -59,7 +59,7 @@ describe('homeostat kubeconfig', () => {
     const { code, stdout, stderr } = await command(['kubeconfig'], { HOMEOSTAT_TOKEN: token });
     expect(code).to.equal(0);
     expect(stdout).to.include(`token: ${token}`);
-    expect(stderr).to.include('this server will refuse its requests. Use --tls');
+    expect(stderr).to.include('this server will refuse the requests of kubectl. Use --tls');
   });
 
   for (const [args, code, text] of [

@@ -23,7 +23,7 @@ interface Item {
 
 const nameOf = ({ metadata }: Item): string => metadata.name;
 
-describe('large lists', () => {
+describe('large lists [slow]', () => {
   let server: TestServer;
   let items: readonly Item[];
 

@@ -34,7 +34,7 @@ describe('a large write by a client in process', () => {
     } as unknown as Person);
   }
 
-  it('takes several turns of the event loop, so that other code can run, for creations and patches', async () => {
+  it('takes several turns of the event loop, so that other code can run, for creations and patches [slow]', async () => {
     const few = await turnsOf(create('few', []));
     expect(await turnsOf(create('many', many))).to.be.above(few + 2);
     const patch = server.api.client.patch(Person, 'few', { type: 'merge', patch: { spec: { tags: many } } });

@@ -210,7 +210,7 @@ ${indented(of.ca)}
     expect(await statusOf(await issuer.sign(claims(), { kid: 'broken' }))).to.equal(401);
   });
 
-  it('uses a changed list of issuers in the file within a minute', async () => {
+  it('uses a changed list of issuers in the file within a minute [slow]', async () => {
     const token = await issuer.sign(claims());
     const other = await second.sign(claims());
     expect([await isKnown(token), await isKnown(other)]).to.deep.equal([true, true]);
@@ -220,7 +220,7 @@ ${indented(of.ca)}
     expect(await isKnown(other)).to.equal(true);
   });
 
-  it('does not start with an invalid configuration, and names the line of the mistake', async () => {
+  it('does not start with an invalid configuration, and names the line of the mistake [slow]', async () => {
     const path = join(folder, 'bad.yaml');
     const jwt = (text: string): string => configOf(`\n${text}`);
     const good = `- issuer: { url: 'https://a.example.com', audiences: [a] }\n`;

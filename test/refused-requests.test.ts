@@ -225,7 +225,7 @@ describe('a server behind a proxy', () => {
     expect((await server.watch(path, from('2001:db8:0:2::1'))).status).to.equal(200);
   });
 
-  it('counts watches that have not started yet toward the limit of watches from one address, but not failed watches', async () => {
+  it('counts watches that have not started yet toward the limit of watches from one address, but not failed watches [slow]', async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     for (const query of ['labelSelector=(', 'timeoutSeconds=x', 'labelSelector=(', 'resourceVersion=1&fieldSelector=a'])

@@ -76,7 +76,8 @@ for (const { name, create, breaking, schema } of databases) {
 
     for (const changes of [[], [breaking]]) {
       const which = changes.length === 0 ? 'would succeed' : 'would fail';
-      it(`makes an older server refuse writes and fail its health checks (its statements ${which} on the new schema)`, async () => {
+      const tier = changes.length === 0 ? ' [slow]' : '';
+      it(`makes an older server refuse writes and fail its health checks (its statements ${which} on the new schema)${tier}`, async () => {
         await startServer();
         expect(await healthSays()).to.deep.equal([
           [200, 'ok'],

@@ -188,7 +188,7 @@ describe('docs/testing.md', () => {
     });
   });
 
-  it('shows how to plan changes', async () => {
+  it('shows how to plan changes [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-guide-'));
     const file = join(folder, 'export.ndjson');
     const server = await startTestServer({ models: [Person, Badge] });

@@ -39,7 +39,7 @@ const internal: ReadonlySet<string> = new Set([
   'two operations on … in one batch',
 ]);
 
-describe('The page on troubleshooting [spec experience-troubleshooting]', () => {
+describe('The page on troubleshooting [slow] [spec experience-troubleshooting]', () => {
   const shown = messagesOf(readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8'));
   const texts = textsIn(root, ['apiserver', 'plugins/host']);
   const all = new Set(texts.map(({ text }) => text));

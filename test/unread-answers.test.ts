@@ -35,7 +35,7 @@ function ask(path: string, headers = ''): string {
   return `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
 }
 
-describe('responses that clients do not read', () => {
+describe('responses that clients do not read [slow]', () => {
   let server: TestServer;
   let clock: FakeClock;
   let sockets: Socket[];

@@ -117,8 +117,12 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
     expect(small.map(({ metadata }) => metadata.name)).to.deep.equal(['m-1']);
   }
 
-  for (const version of [1, 2, 3])
-    it(`with schema version ${version} is upgraded: reads, a resumed watch, writes and a restart work`, async () => {
+  for (const [version, tier] of [
+    [1, ''],
+    [2, ' [slow]'],
+    [3, ' [slow]'],
+  ] as const)
+    it(`with schema version ${version} is upgraded: reads, a resumed watch, writes and a restart work${tier}`, async () => {
       const recorded = await unpack(version);
       const { schema, knownSchema } = await inspectDatabase(`sqlite:${path()}`);
       expect(schema).to.equal(version);

@@ -47,7 +47,7 @@ describe('a kind whose storage version changes', () => {
     expect((await client.get(gadgetV1, 'b')).spec).to.deep.equal({ extent: '3 cm', colour: 'red' });
   });
 
-  it('resumes earlier watches after the change, with events in the requested version', async () => {
+  it('resumes earlier watches after the change, with events in the requested version [slow]', async () => {
     let { client } = await restart(gadgetV1);
     const { resourceVersion } = (await client.list(gadgetV1)).metadata;
     await client.create(gadgetV1, newGadgetV1('a') as never);

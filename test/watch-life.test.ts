@@ -109,7 +109,7 @@ describe('a watch during its lifetime', () => {
     expect(marked.events[1]?.object.metadata.resourceVersion).to.equal(String(server.startRevision + 2));
   });
 
-  it('ends after 30 to 60 min when the request has no timeoutSeconds', async () => {
+  it('ends after 30 to 60 min when the request has no timeoutSeconds [slow]', async () => {
     const readers = await Promise.all(
       Array.from({ length: 8 }, () => watch(`resourceVersion=${server.startRevision + 1}`)),
     );

@@ -90,7 +90,8 @@ describe('failing webhooks: [compat webhooks]', () => {
   }
 
   for (const [what, webhook, message] of useless) {
-    it(`a webhook with ${what} makes the write fail, unless its failurePolicy is Ignore [spec operators-review]`, async () => {
+    const tier = what === 'a response of 5 MB' ? ' [slow]' : '';
+    it(`a webhook with ${what} makes the write fail, unless its failurePolicy is Ignore [spec operators-review]${tier}`, async () => {
       if (webhook !== undefined) hooks.on('/bad', webhook);
       await configure('validating');
       const answer = await server.post(persons, person('ann'));

@@ -76,7 +76,7 @@ describe('the comparison of large objects in steps', () => {
     );
   });
 
-  it('takes at least 50 steps for 18,000 changed items', () => {
+  it('takes at least 50 steps for 18,000 changed items [slow]', () => {
     const items = Array.from({ length: 9000 }, (_, index) => ({ k: `${index}`, v: 'a' }));
     const before = { spec: { keyed: items, lists: { a: items } } };
     const others = items.map(({ k }) => ({ k, v: 'b' }));

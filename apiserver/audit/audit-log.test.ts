@@ -82,7 +82,7 @@ describe('an audit log file', () => {
     expect(await readFile(path, 'utf8')).to.equal(lines.join(''));
   });
 
-  it('drops and counts entries when too many entries wait for the disk', async () => {
+  it('drops and counts entries when too many entries wait for the disk [slow]', async () => {
     const lines: string[] = [];
     const note = (_fields: object, message: string): void => void lines.push(message);
     const logger = { ...silentLogger, error: note, info: note };

@@ -16,12 +16,12 @@ describe('a snapshot of SQLite', () => {
   });
 });
 
-describe('a snapshot of PostgreSQL', () => {
+describe('a snapshot of PostgreSQL [slow]', () => {
   const server = PostgresTestServer.use();
   describeSnapshots(async () => (await server.open()).store);
 });
 
-describeWithMysql('a snapshot of MySQL', () => {
+describeWithMysql('a snapshot of MySQL [slow]', () => {
   after(dropDatabases);
   describeSnapshots(async () => {
     const database = await freshDatabase();

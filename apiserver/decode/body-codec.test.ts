@@ -46,7 +46,7 @@ describe('BodyCodec', () => {
     return body();
   }
 
-  it('drops a waiting request when its client disconnects, and refuses a request whose client has already disconnected', async () => {
+  it('drops a waiting request when its client disconnects, and refuses a request whose client has already disconnected [slow]', async () => {
     const reader = Object.assign(new EventEmitter(), { closed: false });
     const bytes = Buffer.from(JSON.stringify(objectOf(600_000)));
     const first = Promise.resolve(decoder.decode(bytes, 'yaml'));
@@ -61,8 +61,13 @@ describe('BodyCodec', () => {
     expect(reader.listenerCount('close')).to.equal(0);
   });
 
-  for (const bytes of [1_000, 20_000, 100_000, 600_000]) {
-    it(`decodes a body of ${bytes} bytes to a function that returns a new copy of the value at each call`, async () => {
+  for (const [bytes, tier] of [
+    [1_000, ''],
+    [20_000, ''],
+    [100_000, ''],
+    [600_000, ' [slow]'],
+  ] as const) {
+    it(`decodes a body of ${bytes} bytes to a function that returns a new copy of the value at each call${tier}`, async () => {
       const value = objectOf(bytes);
       const text = JSON.stringify(value);
       for (const format of ['json', 'yaml', 'applied'] as const) {

@@ -55,7 +55,8 @@ class Model {
     const { window, changes } = this;
     expect(window.length).to.equal(changes.length);
     expect(window.bytes).to.equal(changes.reduce((sum, { entry }) => sum + entry.size, 0));
-    expect(textOf(window.from(0))).to.equal(textOf(changes));
+    const texts = changes.map(described);
+    expect(textOf(window.from(0))).to.equal(texts.join('\n'));
     const states = [...window.from(0)].flatMap(({ previous, entry }) =>
       previous === undefined ? [entry] : [previous, entry],
     );
@@ -70,10 +71,13 @@ class Model {
       expect(window.revisionAt(at)).to.equal(revision);
       expect(window.firstAfter(revision)).to.equal(at + 1);
       expect(window.firstAfter(revision - 1)).to.equal(at);
-      expect(described(window.at(at))).to.equal(described(changes[at] as FeedChange));
+      expect(described(window.at(at))).to.equal(texts[at]);
       expect(window.isOf(at, entry.key)).to.equal(true);
       expect(window.isOf(at, `${entry.key}0`)).to.equal(false);
-      expect(textOf(window.from(at))).to.equal(textOf(changes.slice(at)));
+      const rest = [...window.from(at)];
+      expect(textOf(rest.slice(0, 20))).to.equal(texts.slice(at, at + 20).join('\n'));
+      const revisions = changes.slice(at).map((change) => change.revision);
+      expect(rest.map((change) => change.revision).join()).to.equal(revisions.join());
     }
   }
 

@@ -35,24 +35,28 @@ const patterns = fc.letrec((tie) => ({
 })).pattern;
 
 describe('estimateStates', () => {
-  it('returns at least half of the number of states that RE2 needs for a pattern', () => {
-    let compared = 0;
-    fc.assert(
-      fc.property(patterns, (pattern) => {
-        let states: number;
-        try {
-          states = RE2JS.compile(pattern).programSize();
-        } catch {
-          return;
-        }
-        compared += 1;
-        // A compiled pattern has further states, for its beginning and its end, which the estimate does not count.
-        expect(estimateStates(pattern), pattern).to.be.at.least((states - 4) / 2);
-      }),
-      { numRuns: 2000 },
-    );
-    expect(compared).to.be.above(1000);
-  });
+  for (const [numRuns, tier] of [
+    [500, ''],
+    [2000, ' [slow]'],
+  ] as const)
+    it(`returns at least half of the number of states that RE2 needs for a pattern${tier}`, () => {
+      let compared = 0;
+      fc.assert(
+        fc.property(patterns, (pattern) => {
+          let states: number;
+          try {
+            states = RE2JS.compile(pattern).programSize();
+          } catch {
+            return;
+          }
+          compared += 1;
+          // A compiled pattern has further states, for its beginning and its end, which the estimate does not count.
+          expect(estimateStates(pattern), pattern).to.be.at.least((states - 4) / 2);
+        }),
+        { numRuns },
+      );
+      expect(compared).to.be.above(numRuns / 2);
+    });
 
   it('multiplies the counts of nested repetitions', () => {
     expect(estimateStates('((x{10}){10}){10}')).to.be.within(1000, 2000);

@@ -36,7 +36,7 @@ describe('a copy of a database', () => {
     return digests;
   }
 
-  it('copies SQLite to SQLite, and the exports have equal digests', async () => {
+  it('copies SQLite to SQLite, and the exports have equal digests [slow]', async () => {
     const digests = await moveAlong(`sqlite:${folder}/a.db`, `sqlite:${folder}/b.db`);
     expect(new Set(digests).size).to.equal(1);
   });
@@ -56,7 +56,7 @@ describe('a copy of a database', () => {
       expect(new Set(digests).size).to.equal(1);
     });
 
-    it('is refused while a server uses the source or the target', async () => {
+    it('is refused while a server uses the source or the target [slow]', async () => {
       const url = await postgres.createDatabase();
       const { store } = await postgres.open(url);
       await writeFile(`${folder}/any.ndjson`, await exportOf(source));

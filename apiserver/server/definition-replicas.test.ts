@@ -61,7 +61,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     fetch(server.url + path, { ...init, headers: { 'content-type': 'application/json' } });
   const isServed = async (server: ApiServer): Promise<boolean> => (await send(server, widgets)).status === 200;
 
-  it('are served or deleted once the database works again after a failure', async () => {
+  it('are served or deleted once the database works again after a failure [slow]', async () => {
     const [first] = servers as [ApiServer, ApiServer];
     const path = `${definitions}/${name}`;
     let failures = 0;

@@ -43,7 +43,7 @@ describe('the build of the indexes of a kind', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('yields to other work after at most 200 objects, and reports its progress', async () => {
+  it('yields to other work after at most 200 objects, and reports its progress [slow]', async () => {
     const model = thingModel(() => undefined);
     server.schemeManager.register(model);
     const create = async (at: number): Promise<unknown> =>

@@ -234,7 +234,7 @@ describe('index values that are kept for the next start', () => {
     expect(calls).to.equal(sample);
   });
 
-  it('are all computed again when the definition of an index differs', async () => {
+  it('are all computed again when the definition of an index differs [slow]', async () => {
     await start({ definition: 'tag 2', compute: (thing) => `2-${tagOf(thing)}` });
     expect(calls).to.equal(objects);
     expect(reasons()).to.deep.equal([
@@ -257,8 +257,8 @@ describe('index values that are kept for the next start', () => {
     },
     'the stored bytes are too short': () => Buffer.alloc(3),
   };
-  for (const [number, [reason, damage]] of Object.entries(damages).entries()) {
-    it(`are all computed again when ${reason}${number === 0 ? '' : ' [slow]'}`, async () => {
+  for (const [reason, damage] of Object.entries(damages)) {
+    it(`are all computed again when ${reason} [slow]`, async () => {
       await inDatabase((database) => {
         const rows = database
           .prepare<{ readonly last: number; readonly data: Uint8Array }>('SELECT last, data FROM kept')
@@ -273,7 +273,7 @@ describe('index values that are kept for the next start', () => {
     });
   }
 
-  it('are not used for an object whose bytes were changed or damaged', async () => {
+  it('are not used for an object whose bytes were changed or damaged [slow]', async () => {
     await inDatabase((database) => {
       const find = database.prepare<{ readonly data: Uint8Array }>('SELECT data FROM history WHERE key = ?');
       const set = database.prepare('UPDATE history SET data = ? WHERE key = ?');
@@ -331,7 +331,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3));
   });
 
-  it('are encrypted if their objects are encrypted', async () => {
+  it('are encrypted if their objects are encrypted [slow]', async () => {
     expect(Buffer.concat([...(await keptBytes())]).includes('tag-3')).to.equal(true);
     await writeFile(join(folder, 'keys.yaml'), keyFile(['things.things.example.com']), { mode: 0o600 });
     await start();

@@ -80,7 +80,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(await create(behind, 'c')).to.equal('Forbidden');
   });
 
-  it('makes a creation wait longer each time another server takes over the quota before the commit of the creation', async () => {
+  it('makes a creation wait longer each time another server takes over the quota before the commit of the creation [slow]', async () => {
     const share = 0.41;
     const [firstMs, ...laterMs] = [30, 60, 120, 240].map((ms) => share * ms);
     const waitsMs: number[] = [];

@@ -291,7 +291,7 @@ describe('a replica at critical moments', () => {
     }
   });
 
-  it('stops even while its garbage collector waits for changes that cannot be read', async () => {
+  it('stops even while its garbage collector waits for changes that cannot be read [slow]', async () => {
     const [a, b] = [await start(), await start()];
     b.server.schemeManager.unregister(Note, serviceOwner);
     const owner = await a.server.client.create(Note, note('owner'));

@@ -91,7 +91,7 @@ describe('the vault', () => {
     expect(inFiles()).not.to.include('planted');
   });
 
-  it('overwrites no value that it cannot decrypt', async () => {
+  it('overwrites no value that it cannot decrypt [slow]', async () => {
     const path = newFile();
     const before = await VaultUnderTest.open(createSqliteStore({ path }));
     await before.vault.put('signing/a', 'key');

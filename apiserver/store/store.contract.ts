@@ -29,9 +29,12 @@ export interface DurableStoreUnderTest extends StoreUnderTest {
   readonly reopen: () => Promise<StoreUnderTest>;
 }
 
-/** Adds the tests of the invariants of {@link Store}. Calls `open` before each test, and closes the store after it. */
-export function describeStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
-  describe(`${name} as a store [spec 1-databases]`, () => {
+/**
+ * Adds the tests of the invariants of {@link Store}. Calls `open` before each test, and closes the store after it.
+ * `tier` is ` [slow]` for a store that shares its code with a store in the short tier.
+ */
+export function describeStoreContract(name: string, open: () => Promise<StoreUnderTest>, tier = ''): void {
+  describe(`${name} as a store [spec 1-databases]${tier}`, () => {
     let current: StoreUnderTest;
     beforeEach(async () => {
       current = await open();
@@ -232,8 +235,8 @@ function describeRest(current: () => StoreUnderTest): void {
 }
 
 /** Adds the tests of stores whose data remain after they are closed. */
-export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>): void {
-  it(`${name} keeps objects, history, claims and the numbers that numberOf returned across a restart, and then accepts writes`, async () => {
+export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>, tier = ''): void {
+  it(`${name} keeps objects, history, claims and the numbers that numberOf returned across a restart, and then accepts writes${tier}`, async () => {
     const { store, opened, reopen } = await open();
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');

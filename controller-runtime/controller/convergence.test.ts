@@ -93,7 +93,7 @@ class World {
 
 describe('a controller with faults in its requests', () => {
   for (const [numRuns, tier] of [
-    [60, ''],
+    [20, ''],
     [300, ' [slow]'],
   ] as const) {
     it(`reaches the wanted state, and never runs a key twice at the same time, with any faults${tier}`, async () => {

@@ -295,7 +295,7 @@ const shutdowns = [
 
 describe('WorkQueue compared with a plain model', () => {
   for (const [numRuns, tier] of [
-    [300, ''],
+    [100, ''],
     [3000, ' [slow]'],
   ] as const) {
     it(`has the same state as the model after every operation, in ${numRuns} random sequences of operations${tier}`, async () => {

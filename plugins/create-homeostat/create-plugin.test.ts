@@ -130,12 +130,12 @@ describe('create-homeostat', () => {
     expect(await runCreate([folder, '--name', 'shop'], environment)).to.equal(0);
   });
 
-  for (const [kind, plural] of [
-    ['X', 'xes'],
-    ['HTTPProxy', 'httpproxies'],
-    ['ClusterwideCertificateAuthority', 'clusterwidecertificateauthorities'],
+  for (const [kind, plural, tier] of [
+    ['X', 'xes', ' [slow]'],
+    ['HTTPProxy', 'httpproxies', ''],
+    ['ClusterwideCertificateAuthority', 'clusterwidecertificateauthorities', ' [slow]'],
   ] as const) {
-    it(`writes files that prettier accepts with the settings of the new plugin, for the kind ${kind}`, async () => {
+    it(`writes files that prettier accepts with the settings of the new plugin, for the kind ${kind}${tier}`, async () => {
       await createPlugin({ folder, name: 'shop', group: 'shop.example.com', kind });
       await addPart({ folder, group: 'shop.example.com', type: 'endpoint', name: 'total' });
       const files = await filesOf(folder);

@@ -53,7 +53,7 @@ describe('The program homeostat [spec experience-loads]', () => {
     [['kubeconfig'], 45],
     [['backup', '--to', 'copy.db', ...server], 45],
   ] as const)
-    it(`loads at most ${most} files, and no code of the server, for the command ${args[0]}${args[0] === 'get' ? '' : ' [slow]'}`, async () => {
+    it(`loads at most ${most} files, and no code of the server, for the command ${args[0]} [slow]`, async () => {
       const files = await filesOf(args);
       expect(files.length, files.join('\n')).to.be.within(5, most);
       expect(files.filter((file) => /[/](koa|ajv|pino|jose|openid-client)[/]|api-server\.js/.test(file))).to.deep.equal(

@@ -74,8 +74,14 @@ function nodesIn(node: Node | undefined, field: string): readonly Node[] {
   return (Array.isArray(value) ? value : [value]).filter(isNode);
 }
 
+/** Returns the nodes in all fields of a node. A loop, because it runs for each node of all sources. */
 function childrenOf(node: Node): readonly Node[] {
-  return Object.keys(node).flatMap((field) => nodesIn(node, field));
+  const children: Node[] = [];
+  for (const value of Object.values(node)) {
+    if (Array.isArray(value)) children.push(...value.filter(isNode));
+    else if (isNode(value)) children.push(value);
+  }
+  return children;
 }
 
 function nameIn(node: Node | undefined, field: string): string | undefined {

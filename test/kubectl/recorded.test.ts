@@ -57,7 +57,9 @@ describe('the recorded requests of kubectl 1.32.5, one command after the other [
     const ofObjects = requests.filter(({ url }) => url.startsWith(persons));
     const isLeft = [command, cases[index - 1]?.command ?? ''].some((each) => notCompared.includes(each));
     const why = isLeft ? 'the recorded server had no garbage collector' : deviations[command];
-    it(`${index} ${command}${why === undefined ? '' : `, not as recorded: ${why}`}`, async () => {
+    // The responses of all watches have the same form. One of them is enough for the short tier.
+    const tier = / (-w|--watch)/.test(command) && !command.endsWith('persons -w') ? ' [slow]' : '';
+    it(`${index} ${command}${why === undefined ? '' : `, not as recorded: ${why}`}${tier}`, async () => {
       const statuses: number[] = [];
       for (const [at, { url, status, ...request }] of ofObjects.entries()) {
         const answer = await replay.send(

@@ -158,7 +158,7 @@ describe('a user who writes roles and bindings', () => {
   }
 
   for (const [numRuns, tier] of [
-    [6, ''],
+    [3, ''],
     [60, ' [slow]'],
   ] as const)
     it(`never gains a permission by any sequence of writes${tier}`, async function property() {

@@ -141,7 +141,7 @@ describe('the records of runs', () => {
     expect(JSON.stringify(run)).not.to.match(/hunter2|aHVudGVyMg/);
   });
 
-  it('show requests to pause, to resume and to run; a change of a paused object causes no run', async () => {
+  it('show requests to pause, to resume and to run; a change of a paused object causes no run [slow]', async () => {
     await server.client.create(Person, { metadata: { name: 'dora' }, spec: { name: 'Dora' } });
     await firstRun('dora', ({ result }) => result === 'success');
     await annotate('dora', { [pausedAnnotation]: 'true' });

@@ -57,7 +57,7 @@ describe('old records of runs', () => {
     await clock.advance(lookMs);
   }
 
-  it('are deleted, except the newest 1,000 of each controller', async () => {
+  it('are deleted, except the newest 1,000 of each controller [slow]', async () => {
     await record('test/busy', 1010, clock.now());
     await record('test/calm', 3, clock.now() - hourMs);
     await pass(0);

@@ -101,7 +101,7 @@ describe('isLongSelection', () => {
 });
 
 describe('History, for queries that take long', () => {
-  it('keeps the order of all objects once for each sort key, and the matches of each query for its next pages', async () => {
+  it('keeps the order of all objects once for each sort key, and the matches of each query for its next pages [slow]', async () => {
     const cache = createCrowd();
     const feed = new ChangeFeed({ floor: 1, onError: (error) => expect.fail(String(error)) });
     const history = new History(cache, feed);

@@ -194,7 +194,7 @@ describe('select, compared with filtering and sorting all objects [spec 1-own-in
     [15, ''],
     [500, ' [slow]'],
   ] as const) {
-    it(`returns the same objects for a kind so large that select walks through it in order and does not collect candidates${tier}`, () => {
+    it(`returns the same objects for a kind so large that select walks through it in order and does not collect candidates${tier} [slow]`, () => {
       const name = fc.integer({ min: 0, max: 1_000_000 }).map((n) => `p${n}`);
       const persons = new Map(
         fc.sample(personNamed(name), { numRuns: 1800, seed: 11 }).map((person) => [formatKey(keyOf(person)), person]),

@@ -266,10 +266,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 function notServedYet({ registration, hasFailed }: Slot): ApiError {
   const { descriptor } = registration;
   if (!hasFailed) return notReady(descriptor);
-  return new ApiError(
-    'ServiceUnavailable',
-    `${resourceName(descriptor)} is not served, because its objects could not be indexed`,
-  );
+  const message = `${resourceName(descriptor)} is not served, because its objects could not be indexed`;
+  return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
 }
 
 /**

@@ -73,7 +73,7 @@ describe('a validator', () => {
     }
   });
 
-  it('compiles a small schema that code declares, as soon as one value takes too much work to interpret', () => {
+  it('compiles a small schema that code declares, as soon as one value takes too much work to interpret [slow]', () => {
     const validator = validatorOf({ type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } }, 'code');
     const values = times(20_000, () => 99);
     const made = functionsMade(() => expect(validator.violations(values)).to.deep.equal([]));
@@ -138,8 +138,11 @@ describe('a validator', () => {
     expect(messageOf(validator.violations(times(20_000, () => 99)))).to.contain('too complex to be checked');
   });
 
-  for (const origin of ['code', 'client'] as const)
-    it(`compares the objects in a list of distinct items, and stops at the maximum work (${origin})`, () => {
+  for (const [origin, tier] of [
+    ['code', ' [slow]'],
+    ['client', ''],
+  ] as const)
+    it(`compares the objects in a list of distinct items, and stops at the maximum work (${origin})${tier}`, () => {
       const root: JsonSchema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
       const validator = validatorOf(root, origin);
       const items = (count: number, fields: number): object[] =>

@@ -128,7 +128,7 @@ describe('etcd store, with faults of the connection to a member', () => {
     await eventually(() => proxy.connections === 0);
   });
 
-  it('drops the parts of a large object once the history does not need them', async () => {
+  it('drops the parts of a large object once the history does not need them [slow]', async () => {
     const large = (op: Operation): Operation => ({ ...op, data: new Uint8Array(600_000).fill(1) });
     const parts = async (): Promise<number> =>
       (await etcd.cluster.ctl(['get', `${prefix}/part/`, '--prefix', '--keys-only'])).split('\n').filter(Boolean)

@@ -139,7 +139,7 @@ describe('an etcd store that is opened', () => {
     expect(await failure(etcd, url)).to.match(/^io: .*does not use TLS[;,] leave ca, cert, key and tls out/);
   });
 
-  it('is refused when the member resets a TLS connection, and the message says how to connect without TLS', async () => {
+  it('is refused when the member resets a TLS connection, and the message says how to connect without TLS [slow]', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const { port } = server.address() as AddressInfo;
@@ -172,7 +172,7 @@ describe('an etcd store that is opened', () => {
   });
 });
 
-describe('an etcd store that is opened in a cluster with users', () => {
+describe('an etcd store that is opened in a cluster with users [slow]', () => {
   const etcd = EtcdTestCluster.use({ size: 1 });
   const root = ['--user', `root:${password}`];
 
@@ -222,7 +222,7 @@ describe('an etcd store that is opened in a cluster with users', () => {
   });
 });
 
-describe('an etcd store that is opened with certificates', () => {
+describe('an etcd store that is opened with certificates [slow]', () => {
   let folder: string;
   let cluster: EtcdCluster | undefined;
   const etcd = new EtcdTestCluster();

@@ -190,7 +190,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(rows).to.equal(1501);
   });
 
-  it('rejects calls with the code `io` while the database is down, all but the first without delay, and then recovers', async () => {
+  it('rejects calls with the code `io` while the database is down, all but the first without delay, and then recovers [slow]', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'io' });
@@ -284,7 +284,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   });
 
-  it('writes nothing until it has its lock again, after another store was opened exclusively during an outage', async () => {
+  it('writes nothing until it has its lock again, after another store was opened exclusively during an outage [slow]', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     const thief = storeOn(database, { exclusive: true });

@@ -100,7 +100,7 @@ describeWithMysql('MySQL store, with other stores on the database', () => {
     expect(await rejectionOf(make().open())).to.include({ code: 'locked' });
   });
 
-  it('refuses to open a database in a 65th store, and names the limit of 64 in the error', async () => {
+  it('refuses to open a database in a 65th store, and names the limit of 64 in the error [slow]', async () => {
     const others = await MysqlConnection.open(database, systemClock);
     for (let place = 0; place < 63; place += 1) await others.query(`SELECT GET_LOCK(${lock(place)}, 0)`);
     await make().open();

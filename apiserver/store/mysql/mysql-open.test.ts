@@ -74,7 +74,7 @@ describeWithMysql('a MySQL store that is opened', () => {
     return { ...database, user, password };
   };
 
-  it('has no session on the database server after it is closed, or after its open is refused', async () => {
+  it('has no session on the database server after it is closed, or after its open is refused [slow]', async () => {
     await store.open();
     expect(await failureToOpen(database, { exclusive: true })).to.include({ code: 'locked' });
     await eventually(async () => (await sessionsOf(database)) === 2);

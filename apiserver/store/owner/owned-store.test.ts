@@ -37,8 +37,8 @@ describe('a database that another process has open', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  describeStoreContract('SQLite behind its owner', () => openFile(freshPath()));
-  describeDurableStore('SQLite behind its owner', () => openFile(freshPath()));
+  describeStoreContract('SQLite behind its owner', () => openFile(freshPath()), ' [slow]');
+  describeDurableStore('SQLite behind its owner', () => openFile(freshPath()), ' [slow]');
   describeReplicas('SQLite behind its owner', async (): Promise<readonly Store[]> => {
     const owner = await startOwner(freshPath());
     return Promise.all([1, 2, 3, 4].map(() => owner.open()));

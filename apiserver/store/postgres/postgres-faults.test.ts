@@ -106,7 +106,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('excludes other stores again after it has lost its connection, if it is open exclusively', async () => {
+  it('excludes other stores again after it has lost its connection, if it is open exclusively [slow]', async () => {
     const { store: first, proxy, directUrl } = await server.openThroughProxy();
     await first.close();
     const store = server.store(proxy.url, { exclusive: true });
@@ -131,7 +131,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('rejects a commit with locked, and writes nothing of it, when another session has the lock of the counter for too long', async () => {
+  it('rejects a commit with locked, and writes nothing of it, when another session has the lock of the counter for too long [slow]', async () => {
     const { store, url } = await server.open();
     const error = await withCounterLocked(url, () => rejectionOf(store.commit([create('a', '1')])));
     expect(error).to.include({ name: 'StoreError', code: 'locked' });

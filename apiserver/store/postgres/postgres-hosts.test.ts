@@ -84,7 +84,7 @@ describe('PostgresStore with several servers', () => {
     await store.close();
   });
 
-  it('waits for a server that is starting up, whether the URL has only this server or several', async () => {
+  it('waits for a server that is starting up, whether the URL has only this server or several [slow]', async () => {
     for (const others of [[], [nobody]]) {
       const url = await server.createSchema();
       let refusals = 0;

@@ -14,7 +14,7 @@ import { create, kind, rejectionOf, scanned, written } from '../store-operations
 describe('PostgresStore when it is opened', () => {
   const server = PostgresTestServer.use();
 
-  it('refuses to open exclusively while other stores are open, and names their sessions', async () => {
+  it('refuses to open exclusively while other stores are open, and names their sessions [slow]', async () => {
     const { stores, url } = await server.openSeveral(2);
     const error = await rejectionOf(server.store(url, { exclusive: true }).open());
     expect(error).to.include({ name: 'StoreError', code: 'locked' });
@@ -101,7 +101,7 @@ describe('PostgresStore when it is opened', () => {
     expect(String(error)).to.include(`version ${migrations.length + 1}, this program knows ${migrations.length}`);
   });
 
-  it('needs only the privileges of the owner of its database', async () => {
+  it('needs only the privileges of the owner of its database [slow]', async () => {
     const url = new URL(await server.createDatabase());
     const role = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await server.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);

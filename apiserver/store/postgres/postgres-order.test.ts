@@ -101,7 +101,7 @@ async function closeAll(stores: readonly Store[]): Promise<void> {
 describe('the order of changes on PostgreSQL', () => {
   const server = PostgresTestServer.use();
 
-  it('is the same for 3 readers, which receive each change of 16 writers once', async () => {
+  it('is the same for 3 readers, which receive each change of 16 writers once [slow]', async () => {
     const { stores, url } = await server.openSeveral(4);
     await runOn(url, slowCommits);
     const { acknowledged, seen } = await writeAndFollow(stores);
@@ -110,7 +110,7 @@ describe('the order of changes on PostgreSQL', () => {
     await closeAll(stores);
   });
 
-  it('is not kept if revisions come from a sequence: readers miss changes', async () => {
+  it('is not kept if revisions come from a sequence: readers miss changes [slow]', async () => {
     const { stores, url } = await server.openSeveral(4);
     await runOn(url, slowCommits);
     await runOn(url, sequenceForCounter);

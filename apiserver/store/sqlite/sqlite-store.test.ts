@@ -55,7 +55,8 @@ after(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-describeStoreContract('SQLite in a file', () => openFile(freshPath()));
+// A store in memory has the same code, except for the worker thread, and each test of a file starts a worker.
+describeStoreContract('SQLite in a file', () => openFile(freshPath()), ' [slow]');
 describeDurableStore('SQLite in a file', () => openFile(freshPath()));
 describeStoreContract('SQLite in memory', async () => {
   const store = createSqliteStore({ memory: true });
@@ -123,7 +124,7 @@ describe('SqliteStore', () => {
       .and.to.include(`version ${migrations.length + 1}`);
   });
 
-  it('refuses files that are not a database, and a database of another program', async () => {
+  it('refuses files that are not a database, and a database of another program [slow]', async () => {
     const text = join(directory, 'text.db');
     writeFileSync(text, 'not a database, and long enough to be seen as none '.repeat(50));
     const other = join(directory, 'other.db');
@@ -138,11 +139,11 @@ describe('SqliteStore', () => {
     expect(await failureToOpen(join(text, 'below-a-file.db'))).to.include({ code: 'io' });
   });
 
-  for (const [name, only] of [
-    ['one kind', 1],
-    ['all kinds', undefined],
+  for (const [name, only, tier] of [
+    ['one kind', 1, ''],
+    ['all kinds', undefined, ' [slow]'],
   ] as const) {
-    it(`scans the objects of ${name} as they were when the scan began, even if they change and a compaction runs meanwhile`, async () => {
+    it(`scans the objects of ${name} as they were when the scan began, even if they change and a compaction runs meanwhile${tier}`, async () => {
       const { store } = await openFile(freshPath());
       const names = Array.from({ length: 2500 }, (_, at) => `n${at}`).sort();
       const revisions = await written(store, ...names.map((each) => create(each, 'before')));

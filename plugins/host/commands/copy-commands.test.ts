@@ -124,7 +124,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.have.members(['a.db', 'b.db', 'encryption.key']);
   });
 
-  it('export overwrites a file only with --force', async () => {
+  it('export overwrites a file only with --force [slow]', async () => {
     const database = await makeDatabase('a.db', 1);
     const file = path('mine');
     await writeFile(file, 'mine');
@@ -157,7 +157,7 @@ describe('homeostat export and import', () => {
     expect(refused).to.include({ code: 1, stderr: 'homeostat import failed: the database has objects already\n' });
   });
 
-  it('leave no file and no database behind when the exported data are cut off', async () => {
+  it('leave no file and no database behind when the exported data are cut off [slow]', async () => {
     const database = await makeDatabase('a.db', 3);
     const { stdout } = await run('export', '--database', database);
     const cut = path('cut');

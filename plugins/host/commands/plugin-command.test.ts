@@ -153,7 +153,7 @@ describe('homeostat plugin', () => {
     setup.unregister(model);
   });
 
-  it('keeps the objects of an uninstalled plugin without --purge', async () => {
+  it('keeps the objects of an uninstalled plugin without --purge [slow]', async () => {
     await plugin(['install', await makeDemo('1.0.0', { 'resources/extensions/w.yaml': widget('own') })]);
     await plugin(['uninstall', 'demo']);
     await plugin(['install', await makeDemo('1.0.0')]);
@@ -414,7 +414,7 @@ describe('homeostat plugin', () => {
     expect(await installed()).to.deep.equal(['demo']);
   });
 
-  it('keeps the installed version when a newer version cannot be installed', async () => {
+  it('keeps the installed version when a newer version cannot be installed [slow]', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
     const folder = await makeDemo('2.0.0', { 'plugin.yaml': 'name: demo\nversion: two\n' });
     expect((await plugin(['install', folder])).code).to.equal(1);
@@ -431,7 +431,7 @@ describe('homeostat plugin', () => {
     });
   });
 
-  it("installs into the server's folder, even when the server reports another inode number for the folder", async () => {
+  it("installs into the server's folder, even when the server reports another inode number for the folder [slow]", async () => {
     const page = pluginsDirPage(pluginsDir);
     const other = await startApiServer({ database: 'memory:', port: 0 });
     other.addDebugPage({ ...page, index: () => ({ ...Object(page.index()), id: '0:0' }) as object });

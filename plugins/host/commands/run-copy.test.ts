@@ -16,7 +16,7 @@ const stubborn = `
   });`;
 
 describe('a command that a signal can stop', () => {
-  it('is aborted by the first signal, and ended by the second, whether both are the same signal or not', async () => {
+  it('is aborted by the first signal, and ended by the second, whether both are the same signal or not [slow]', async () => {
     for (const [first, second] of [
       ['SIGTERM', 'SIGINT'],
       ['SIGINT', 'SIGINT'],

@@ -144,7 +144,7 @@ describe('Development', () => {
     expect(lines.at(-1)).to.equal('shop 1.0.0 is Started');
   });
 
-  it('keeps the previous version while the new version cannot be loaded, and starts a later version that can be loaded', async () => {
+  it('keeps the previous version while the new version cannot be loaded, and starts a later version that can be loaded [slow]', async () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('dist/word.js', 'export const word = nothing;');
@@ -212,7 +212,7 @@ describe('Development', () => {
     await told('shop 1.0.0 is Started');
   });
 
-  it('does not reload the plugin when a test file changes', async () => {
+  it('does not reload the plugin when a test file changes [slow]', async () => {
     await develop({ 'test/support.js': '', 'dist/index.test.js': '', 'orders.spec.js': '' });
     for (const path of ['test/support.js', 'dist/index.test.js', 'orders.spec.js']) await write(path, '// changed');
     await clock.advance(1000);
@@ -240,7 +240,7 @@ describe('Development', () => {
     await told('+ spec.colour');
   });
 
-  it('reports that it serves nothing when the sources have compile errors and there is no earlier build', async () => {
+  it('reports that it serves nothing when the sources have compile errors and there is no earlier build [slow]', async () => {
     const manifest = 'name: shop\nversion: 1.0.0\nmain: build/index.js\n';
     await develop({ ...typeScript, 'plugin.yaml': manifest, 'index.ts': 'a mistake' });
     expect(first).to.deep.equal([

@@ -163,7 +163,7 @@ describe('a request for a kind whose plugin does not run', () => {
     expect(await ask(`${widgets}/one`)).to.deep.equal(gone);
   });
 
-  it('gets 404 once a version of the plugin without the kind has started', async () => {
+  it('gets 404 once a version of the plugin without the kind has started [slow]', async () => {
     await host?.reload(pluginSource('widgets', definePlugin({ models: [widgetModel({ kind: 'Gadget' })] })));
     expect(await ask(`${widgets}/one`)).to.deep.equal(gone);
     expect((await ask('/apis/widgets.example.com/v1/gadgets')).status).to.equal(200);

@@ -179,6 +179,23 @@ roles:
       });
   });
 
+  it('is refused with the line of a mistake in the schema of a setting, also of a setting with the name items', () => {
+    const yaml = `name: a
+version: 1.0.0
+settings:
+  type: object
+  properties:
+    items:
+      type: array
+      items:
+        type: object
+        properties:
+          port:
+            type: text
+`;
+    expect(() => parseManifest(yaml)).to.throw(/^plugin.yaml:11: settings: settings[.]items[.]items[.]port: type/);
+  });
+
   it('is refused with one message for a mistake in the schema of settings', () => {
     const yaml = 'name: a\nversion: 1.0.0\nsettings: { type: object, properties: { port: { type: text } } }\n';
     const types = 'object, array, string, integer, number, boolean';

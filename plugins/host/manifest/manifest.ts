@@ -189,18 +189,26 @@ function checkSettings(value: unknown, key: string): readonly Mistake[] {
     // Only the message of the error is shown. The cause of the error repeats the message with the name of a model that
     // the author did not declare.
     const message = error instanceof Error ? error.message : String(error);
-    return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
+    return [{ field: schemaFieldOf(message, key, value), message: `${key}: ${message}` }];
   }
 }
 
 /**
  * Returns the path, in the manifest, of the schema that an error message is about. The message begins with the path of
- * a value, such as `settings.mail.port`. The schema of this value is at `settings.properties.mail.properties.port`.
- * A message without a path is about the whole schema, at `key`.
+ * a value, such as `settings.mail.ports.items`, whose schema is at `settings.properties.mail.properties.ports.items`. A
+ * message without a path is about the whole schema, at `key`.
  */
-function schemaFieldOf(message: string, key: string): string {
+function schemaFieldOf(message: string, key: string, settings: unknown): string {
   const [path = key] = /^\w+(?:\.\w+|\[\])*/.exec(message) ?? [];
-  return path.replaceAll('[]', '.items').replaceAll(/\.(?!items\b)/g, '.properties.');
+  let schema = settings;
+  let field = key;
+  for (const name of path.replaceAll('[]', '.items').split('.').slice(1)) {
+    const { properties, items } = isJsonObject(schema) ? schema : {};
+    const isProperty = isJsonObject(properties) && Object.hasOwn(properties, name);
+    schema = isProperty ? properties[name] : items;
+    field += isProperty ? `.properties.${name}` : `.${name}`;
+  }
+  return field;
 }
 
 function checkDependencies(value: unknown, key: string): readonly Mistake[] {

@@ -150,7 +150,7 @@ describe('Plans [spec experience-plan]', () => {
     expect((await fetch(`${server.url}/readyz`)).status, 'other code of the process').to.equal(200);
   });
 
-  it('refuse unknown options, plugins that do not start, and files that are not exports', async () => {
+  it('refuse unknown options, plugins that do not start, and files that are not exports [slow]', async () => {
     const rejected = async (options: object): Promise<string> =>
       planChanges({ plugins: [], from, ...options }).then(
         () => 'resolved',
