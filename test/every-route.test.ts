@@ -201,7 +201,8 @@ describe('every route of the server', () => {
   }
 
   for (const [name, asked] of Object.entries(pages)) {
-    for (const each of asked) it(`${each.path}, which the middleware ${name} serves, requires a permission`, () => ask(each));
+    for (const each of asked)
+      it(`${each.path}, which the middleware ${name} serves, requires a permission`, () => ask(each));
   }
 
   it('requires the permission for the verb of the request, for all kinds in discovery [slow]', async () => {

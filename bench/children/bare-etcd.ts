@@ -61,7 +61,8 @@ async function writeInTurn({ count, size, at, of }: WritesInTurn): Promise<Figur
     const next = Buffer.from(`${(at + 1) % of}`.padEnd(200));
     const compare = [{ result: 0, target: 3, key: headKey, value: found } as const];
     const { succeeded } = await connection.call('KV/Txn', { compare, success: putsOf(keys, next) });
-    if (!succeeded) throw new Error('another process has changed the head key while it was the turn of this process to write');
+    if (!succeeded)
+      throw new Error('another process has changed the head key while it was the turn of this process to write');
     turns.wrote(found, next);
   });
   turns.end();

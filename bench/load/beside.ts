@@ -58,7 +58,10 @@ export async function besideOther(
   const ratio = otherCost / cost;
   const note = `${cost.toFixed(1)} us of processor time; the other: ${otherCost.toFixed(1)} us; ratio ${ratio.toFixed(3)}`;
   if (least === undefined) return { name, ...found, note };
-  const target = { text: `processor time, limit / ours: ${ratio.toFixed(3)} >= ${least.toString()}`, isMet: ratio >= least };
+  const target = {
+    text: `processor time, limit / ours: ${ratio.toFixed(3)} >= ${least.toString()}`,
+    isMet: ratio >= least,
+  };
   return { name, ...found, target, note };
 }
 

@@ -126,7 +126,7 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(await kubectl.succeeds('apply', '-f', path)).to.equal(`${crd} unchanged\n`);
       });
 
-      it('the objects of the defined kind get the schema's defaults, and kubectl get prints the columns of the definition', async () => {
+      it("the objects of the defined kind get the schema's defaults, and kubectl get prints the columns of the definition", async () => {
         const good = await objectFile('good', valid.spec);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good created\n`);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good unchanged\n`);

@@ -353,7 +353,7 @@ describe('an external effect under faults [slow]', () => {
     expect([runs, faults].every((count) => count > 30)).to.equal(true);
   });
 
-  it('happens twice for a key when a controller only stores the provider's id in the status instead of calling `once`', async () => {
+  it("happens twice for a key when a controller only stores the provider's id in the status instead of calling `once`", async () => {
     const without = options(
       async ({ object, status }) => {
         if (object.status?.id !== undefined) return;

@@ -32,7 +32,8 @@ export function parseGroupVersion(value: unknown): { readonly group: string; rea
  */
 export function checkVersion(value: unknown): string {
   if (typeof value === 'string' && versionPattern.test(value)) return value;
-  const form = typeof value === 'string' && value.includes('/') ? 'must be only the version, without a group, and ' : '';
+  const form =
+    typeof value === 'string' && value.includes('/') ? 'must be only the version, without a group, and ' : '';
   throw new Error(`${quoteValue(value)} ${form}${versionRule}`);
 }
 

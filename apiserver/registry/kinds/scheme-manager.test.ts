@@ -160,7 +160,7 @@ describe('SchemeManager', () => {
     expect([manager.lookup(gvk), manager.lookup(v1), manager.list()]).to.deep.equal([undefined, undefined, []]);
   });
 
-  it('refuses a plugin's model in a reserved group, and accepts a model of the server itself in this group [spec 2.1-group-service]', () => {
+  it("refuses a plugin's model in a reserved group, and accepts a model of the server itself in this group [spec 2.1-group-service]", () => {
     const reserved = model({ group: 'homeostat.internal' });
     expect(() => manager.register(reserved, undefined, plugin)).to.throw(ModelError, 'group');
     expect(manager.register(reserved).owner).to.equal('service');

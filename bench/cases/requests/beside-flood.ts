@@ -115,7 +115,11 @@ function leastRow({ alone, least }: Found): Row {
 
 function arrivalRow({ arrivals }: Found): Row {
   const note = 'the time from the attempt to connect until the response of /livez, during the whole flood';
-  return { name: 'new connections while a user floods the server with 2,000 requests', ours: medianFigures(arrivals), note };
+  return {
+    name: 'new connections while a user floods the server with 2,000 requests',
+    ours: medianFigures(arrivals),
+    note,
+  };
 }
 
 function tailFactor(ours: Figures, limit: Figures): number {

@@ -5,7 +5,8 @@ import type { Row } from '../../measure/result-table.ts';
 import { StallMeter } from '../../measure/stall-meter.ts';
 
 const watchRow = 'a watch from an old revision: each object has changed since';
-const selectorRow = 'a watch from an old revision, with a selector: each object has changed since, but the selector matches no change';
+const selectorRow =
+  'a watch from an old revision, with a selector: each object has changed since, but the selector matches no change';
 const listRow = 'a list at an old revision: each object has changed since';
 
 const newline = 10;

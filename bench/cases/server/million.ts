@@ -91,7 +91,11 @@ async function stopRow(child: Child): Promise<Row> {
   const tookMs = performance.now() - startMs;
   const pauseMs = await child.call<number>('takeLongestMs');
   const note = `the stop took ${tookMs.toFixed(0)} ms`;
-  return { name: 'longest turn of the event loop during an orderly stop', target: atMost(pauseMs, mostPauseMs, 'ms'), note };
+  return {
+    name: 'longest turn of the event loop during an orderly stop',
+    target: atMost(pauseMs, mostPauseMs, 'ms'),
+    note,
+  };
 }
 
 /**
