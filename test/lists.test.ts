@@ -128,7 +128,7 @@ describe('lists', () => {
       ],
     ];
     for (const [query, names, envelope] of cases) {
-      it(`returns the page, the size and the totals for the query "${query}"`, async () => {
+      it(`returns the items, with the number and size of the page and the totals, for the query "${query}"`, async () => {
         const answer = await list(query);
         expect(namesOf(answer)).to.deep.equal(names);
         expect(envelopeOf(answer)).to.deep.equal({ ...all, ...envelope });

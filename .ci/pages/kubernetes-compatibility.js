@@ -110,7 +110,7 @@ function differencesOf(tests) {
     if (why !== undefined) reasons.set(why, (reasons.get(why) ?? new Set()).add(escaped(recorded)));
   }
   const rows = [...reasons].map(([why, cases]) => `| ${escaped(why)} | ${[...cases].join('<br>')} |`);
-  return ['| Response, and reason | Recorded cases (number: request) |', '| --- | --- |', ...rows].join('\n');
+  return ['| What differs from the recording, or why | Recorded cases (number: request) |', '| --- | --- |', ...rows].join('\n');
 }
 
 /** Returns the page with its tables from the tests, and all problems of tags and features. */

@@ -77,7 +77,7 @@ export function importEncryption(database: string, { keys, plainKinds }: Exporte
 
 /**
  * An encryption of the same resources as the default configuration, for imports and reads that encrypt nothing. Its key
- * is never used. Objects that are already encrypted stay encrypted.
+ * is never used. Objects that were encrypted before are neither decrypted nor encrypted again.
  */
 const withoutKeys = new Encryption([
   { resources: ['secrets'], providers: [{ key: { name: 'none', secret: createSecretKey(randomBytes(keyBytes)) } }] },

@@ -107,8 +107,8 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(await create(server, 'late')).to.equal(undefined);
     const turns = waitsMs.filter((ms) => ms === firstMs || laterMs.includes(ms));
     expect(turns).to.deep.equal([firstMs, ...laterMs]);
-    // Each takeover makes the next delay longer, but a success resets it: the creation of `late` has succeeded, so a
-    // creation after the next takeover has only the first, shortest delay.
+    // Each time another server takes over the quota, the creation waits longer before it tries again. After a successful
+    // creation, the next wait is the shortest again. The creation of `late` has succeeded.
     waitsMs.length = 0;
     await create(other, 'again');
     expect(await create(server, 'once-more')).to.equal(undefined);

@@ -35,7 +35,10 @@ function parseIpv6(text: string): IpBytes | undefined {
   return isMapped ? undefined : Uint8Array.from(bytes);
 }
 
-/** Returns an IPv6 address with its last 32 bits as two groups, if they are in the form of an IPv4 address. */
+/**
+ * Returns an IPv6 address whose last 32 bits have the form of an IPv4 address with two groups of hex digits instead.
+ * Returns any other text unchanged.
+ */
 function withHexEnding(text: string): string {
   const start = text.lastIndexOf(':') + 1;
   const ending = parseIpv4(text.slice(start));

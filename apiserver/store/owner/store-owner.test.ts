@@ -47,7 +47,7 @@ function watchedStore() {
   return { store: Object.assign(store, replaced), watched };
 }
 
-/** Returns a commit with one deletion, whose change must be read from the database. */
+/** Returns a commit of one deletion, without the change: its receiver has to read the change from the database. */
 function commitOf(revision: number): WrittenCommit {
   return { operations: [{ op: 'delete', key: key('1'), kind }], outcomes: [{ revision }], revision };
 }

@@ -99,7 +99,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.be.below(1002);
   });
 
-  it('an object that was written in one API version is not shown in a read of another version', () => {
+  it('a read in one API version does not return the state that the controller wrote in another version', () => {
     view.record(badgeAt('a', 11, 'badge', 'v2'));
     expect(view.read(target)).to.equal(undefined);
     expect(view.size).to.equal(0);

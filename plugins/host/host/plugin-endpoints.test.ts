@@ -117,7 +117,7 @@ describe('the endpoints of a plugin', () => {
     get(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
   const reasonOf = (name: string): string | undefined => host.statuses().find((each) => each.name === name)?.reason;
 
-  it('are served at /apis/<group>/<version>/<mapping> in revision 2.15 [spec 1-custom-endpoints, 4.3-controller, 4.3-path-2.15, 9-custom, 9-custom-path-2.15]', async () => {
+  it('are served at /apis/<group>/<version>/<mapping>, as in revision 2.15 of the specification [spec 1-custom-endpoints, 4.3-controller, 4.3-path-2.15, 9-custom, 9-custom-path-2.15]', async () => {
     add('fruit', { endpoints: [AppleController] }, { group: 'fruit.example.com' });
     await host.start();
     expect(await get(`${base}/apples/starting?since=may`)).to.deep.include({ status: 200, body: ['since may'] });

@@ -152,7 +152,10 @@ function ControllerPage({ controller }: { readonly controller: ControllerInfo })
   );
 }
 
-/** Charts of the rates and times since the page was opened. */
+/**
+ * Charts of the controller since the page was opened: runs and errors per second, and how long runs take and keys wait in
+ * the queue.
+ */
 function Charts({ controller }: { readonly controller: ControllerInfo }) {
   const { status } = controller;
   const rates = isObject(status.rates) ? status.rates : {};
