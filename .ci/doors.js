@@ -118,8 +118,8 @@ function importsOf(rows, name, level) {
 }
 
 /**
- * Returns the packages in order. Each row has its folder, its purpose, the folders of the same package that it imports,
- * and the other modules that it imports.
+ * Returns the packages, each with one row for each of its folders, in the order of doors.yaml. A row has the folder, its
+ * purpose, the folders of the same package that it imports, and the other modules that it imports.
  */
 export function doors() {
   return Object.entries(packages).map(([home, rows]) => ({

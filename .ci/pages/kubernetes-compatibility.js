@@ -106,11 +106,15 @@ function tableOf(features, files) {
 function differencesOf(tests) {
   const reasons = new Map();
   for (const { fullTitle } of tests) {
-    const [, recorded, why] = /\[compat recorded\] (.*), not (?:as recorded|\d+): (.*)$/.exec(fullTitle) ?? [];
+    const [, recorded, why] = /\[compat recorded\] › (.*), not (?:as recorded|\d+): (.*)$/.exec(fullTitle) ?? [];
     if (why !== undefined) reasons.set(why, (reasons.get(why) ?? new Set()).add(escaped(recorded)));
   }
   const rows = [...reasons].map(([why, cases]) => `| ${escaped(why)} | ${[...cases].join('<br>')} |`);
-  return ['| What differs from the recording, or why | Recorded cases (number: request) |', '| --- | --- |', ...rows].join('\n');
+  return [
+    '| What differs from the recording, or why | Recorded cases (number: request) |',
+    '| --- | --- |',
+    ...rows,
+  ].join('\n');
 }
 
 /** Returns the page with its tables from the tests, and all problems of tags and features. */

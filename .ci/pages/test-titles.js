@@ -26,11 +26,17 @@ export function loadedTests() {
     if (status !== 0) throw new Error(`mocha could not load the tests:\n${stderr}`);
     const tests = JSON.parse(readFileSync(output, 'utf8')).passes;
     return tests
-      .map(({ file, fullTitle }) => ({ file: sourceOf(file), fullTitle }))
+      .map(({ file, fullTitle, title }) => ({ file: sourceOf(file), fullTitle: separated(fullTitle, title) }))
       .filter(({ file }) => existsSync(`${root}/${file}`));
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Returns the titles of the describes, and after ` › ` the title of the test. */
+function separated(fullTitle, title) {
+  const describes = fullTitle.slice(0, fullTitle.length - title.length).trim();
+  return describes === '' ? title : `${describes} › ${title}`;
 }
 
 const sourceOf = (file) =>
