@@ -56,7 +56,9 @@ describe('the recorded requests of kubectl 1.32.5, one command after the other [
   for (const [index, { command, requests }] of cases.entries()) {
     const ofObjects = requests.filter(({ url }) => url.startsWith(persons));
     const isLeft = [command, cases[index - 1]?.command ?? ''].some((each) => notCompared.includes(each));
-    const why = isLeft ? 'the recorded server kept deleted objects with a finalizer, because it had no garbage collector' : deviations[command];
+    const why = isLeft
+      ? 'the recorded server kept deleted objects with a finalizer, because it had no garbage collector'
+      : deviations[command];
     // The responses of all watches have the same form. One of them is enough for the short tier.
     const tier = / (-w|--watch)/.test(command) && !command.endsWith('persons -w') ? ' [slow]' : '';
     it(`${index} ${command}${why === undefined ? '' : `, not as recorded: ${why}`}${tier}`, async () => {
