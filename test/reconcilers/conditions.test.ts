@@ -65,6 +65,20 @@ for (const transport of transports) {
       await at.stop();
     });
 
+    it('that the run sets after condition.summary also count for the summary', async () => {
+      const at = await runTeam(transport, ({ condition }) => {
+        condition('Staffed', 'True', { reason: 'Enough' });
+        condition.summary('Ready', ['Staffed']);
+        condition('Staffed', 'False', { reason: 'Gone' });
+      });
+      const { status } = await at.client.get(Team, 'red');
+      expect(status?.conditions?.map(({ type, reason }) => `${type}=${reason}`)).to.deep.equal([
+        'Staffed=Gone',
+        'Ready=Gone',
+      ]);
+      await at.stop();
+    });
+
     it('are written with the status, and also when the run throws', async () => {
       const at = await runTeam(transport, async ({ object, condition, status }) => {
         condition('Staffed', 'Unknown', { reason: 'Counting' });

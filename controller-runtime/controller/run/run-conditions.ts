@@ -67,9 +67,11 @@ export class RunConditions {
    * empty.
    */
   appliedTo(present: readonly Condition[] | undefined): readonly Condition[] {
+    const { generation: observedGeneration } = this.#parts.object.metadata;
+    const all = [...this.#stated.values()];
     let conditions = present ?? [];
-    for (const stated of this.#stated.values()) {
-      const { generation: observedGeneration } = this.#parts.object.metadata;
+    // A summary is computed after all other conditions, even those that were set after the summary.
+    for (const stated of [...all.filter((each) => !('of' in each)), ...all.filter((each) => 'of' in each)]) {
       const found = 'of' in stated ? summaryOf(stated.type, stated.of, conditions) : stated;
       const now = this.#parts.now();
       conditions = setCondition(conditions, { ...found, observedGeneration }, now);
@@ -97,8 +99,8 @@ export class RunConditions {
       );
     }
     if (!('of' in stated) && deepEqual(this.#stated.get(stated.type), stated)) return;
-    // The entry is moved to the end: when a summary is set again, it must be computed after all conditions that were
-    // set before it.
+    // The entry is moved to the end: when a summary is set again, it must be computed after the summaries that were set
+    // before it, because it may summarize them.
     this.#stated.delete(stated.type);
     this.#stated.set(stated.type, stated);
     this.#isWritten = false;
