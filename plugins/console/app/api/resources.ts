@@ -74,11 +74,3 @@ export const groupOf = (apiVersion: string): string =>
 /** A name that identifies a kind among all others. */
 export const keyOf = ({ group, plural }: Pick<Resource, 'group' | 'plural'>): string =>
   group === '' ? plural : `${plural}.${group}`;
-
-/**
- * True for the core group, the groups of Kubernetes, and those of the default service domain. The console lists their
- * kinds last, since people look for their own kinds first.
- */
-export function isBuiltIn({ group }: Pick<Resource, 'group'>): boolean {
-  return group === '' || group.endsWith('.k8s.io') || group.endsWith('.homeostat.internal');
-}

@@ -5,11 +5,11 @@ import { isApiObject, nameOf, uidOf } from '../base/object.ts';
 import type { ApiObject } from '../base/object.ts';
 import { formatCount, shortText } from '../base/shown-text.ts';
 import { formatDuration } from '../base/time.ts';
-import { isBuiltIn, keyOf } from '../api/resources.ts';
+import { keyOf } from '../api/resources.ts';
 import type { Change } from '../api/watch-client.ts';
 import { Age, Badge, Card, Empty, HealthBadge, PageHead, Text } from '../parts/basics.tsx';
 import { useFollow } from '../state/follow-kind.ts';
-import { kindOfObject, listedKinds } from '../state/kinds.ts';
+import { isBuiltIn, kindOfObject, listedKinds, pluginGroup } from '../state/kinds.ts';
 import { objectsOf, plugins } from '../state/plugins.ts';
 import { hrefOf, kindHref, objectHref } from '../state/route.ts';
 import { failingOf, useControllers } from '../state/controllers.ts';
@@ -302,7 +302,7 @@ function Warning({ event }: { readonly event: ApiObject }) {
 }
 
 function Plugins() {
-  if (!may('list', { group: 'plugin.homeostat.internal', plural: 'plugins' })) return null;
+  if (!may('list', { group: pluginGroup.value, plural: 'plugins' })) return null;
   const all = [...plugins.value.values()].sort(
     (a, b) => Number(phaseOf(b) === 'Failed') - Number(phaseOf(a) === 'Failed'),
   );

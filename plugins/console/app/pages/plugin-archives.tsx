@@ -5,12 +5,13 @@ import { toFailure } from '../api/failure.ts';
 import type { ApiFailure } from '../api/failure.ts';
 import { Failure } from '../parts/basics.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { pluginGroup } from '../state/kinds.ts';
 import { notify } from '../state/page-state.ts';
 import { plugins } from '../state/plugins.ts';
 import { api, may } from '../state/session.ts';
 import { PhaseBadge } from './plugin-phase.tsx';
 
-const archive = { group: 'plugin.homeostat.internal', plural: 'plugins/archive' };
+const archive = () => ({ group: pluginGroup.value, plural: 'plugins/archive' });
 const path = '/apis/api.plugins.internal/v1/archives';
 
 /** The server's response about its folder of plugins. */
@@ -27,7 +28,7 @@ export interface Archives {
  */
 export function useArchives(): Archives {
   const [archives, setArchives] = useState<Archives>({ problem: '', installed: [] });
-  const isAsked = may('create', archive) || may('delete', archive);
+  const isAsked = may('create', archive()) || may('delete', archive());
   const names = [...plugins.value.keys()].join();
   useEffect(() => {
     if (!isAsked) return;
@@ -47,7 +48,7 @@ export function useArchives(): Archives {
 /** A button that installs the plugin of an archive, which the person chooses. */
 export function InstallButton({ archives: { problem } }: { readonly archives: Archives }) {
   const [isOpen, setOpen] = useState(false);
-  if (!may('create', archive)) return null;
+  if (!may('create', archive())) return null;
   return (
     <>
       <button
@@ -131,7 +132,7 @@ export function UninstallButton({ name }: { readonly name: string }) {
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<ApiFailure>();
-  if (!may('delete', archive, name)) return null;
+  if (!may('delete', archive(), name)) return null;
   const uninstall = async (): Promise<void> => {
     setBusy(true);
     try {

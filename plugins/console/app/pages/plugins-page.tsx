@@ -6,6 +6,7 @@ import { formatCount } from '../base/shown-text.ts';
 import { browserClock } from '../base/time.ts';
 import { toFailure } from '../api/failure.ts';
 import { Badge, Card, Empty, PageHead, Text } from '../parts/basics.tsx';
+import { pluginGroup } from '../state/kinds.ts';
 import { notify } from '../state/page-state.ts';
 import { contributions, plugins, settingsSchemaOf } from '../state/plugins.ts';
 import { hrefOf, objectHref, route } from '../state/route.ts';
@@ -15,9 +16,7 @@ import { PhaseBadge } from './plugin-phase.tsx';
 import { Points, useExtensionPoints } from './plugin-points.tsx';
 import type { Point } from './plugin-points.tsx';
 
-const resource = { group: 'plugin.homeostat.internal', plural: 'plugins' };
-const path = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
-const settingsKey = 'pluginsettings.plugin.homeostat.internal';
+const resource = () => ({ group: pluginGroup.value, plural: 'plugins' });
 
 /** The page with the phases, errors and switches of all plugins. */
 export function PluginsPage() {
@@ -36,8 +35,10 @@ export function PluginsPage() {
       <PageHead title="Plugins">
         <InstallButton archives={archives} />
       </PageHead>
-      {may('list', resource) ? null : <Empty title="You may not list plugins">Ask an administrator for a role.</Empty>}
-      {all.length === 0 && may('list', resource) ? (
+      {may('list', resource()) ? null : (
+        <Empty title="You may not list plugins">Ask an administrator for a role.</Empty>
+      )}
+      {all.length === 0 && may('list', resource()) ? (
         <Empty title="There are no plugins">
           <p>
             Start the server with <code>--plugin &lt;folder&gt;</code>, or install one.
@@ -106,12 +107,16 @@ function Switches({ plugin, isInstalled, isEnabled }: PluginProps & { readonly i
   const [isBusy, setBusy] = useState(false);
   const name = nameOf(plugin);
   const isConsole = name === 'console';
-  if (!may('patch', resource, name)) return null;
+  if (!may('patch', resource(), name)) return null;
   const patch = async (spec: object, done: string): Promise<void> => {
     setBusy(true);
     try {
       const contentType = 'application/merge-patch+json';
-      await api.call(`${path}/${name}`, { method: 'PATCH', contentType, body: { spec } });
+      await api.call(`/apis/${pluginGroup.value}/v1alpha1/plugins/${name}`, {
+        method: 'PATCH',
+        contentType,
+        body: { spec },
+      });
       notify('good', done);
     } catch (error) {
       notify('bad', toFailure(error).message);
@@ -121,7 +126,7 @@ function Switches({ plugin, isInstalled, isEnabled }: PluginProps & { readonly i
   return (
     <div class="line">
       {settingsSchemaOf(name) === undefined ? null : (
-        <a class="button" href={objectHref(settingsKey, '', name, 'edit')}>
+        <a class="button" href={objectHref(`pluginsettings.${pluginGroup.value}`, '', name, 'edit')}>
           Settings
         </a>
       )}

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { nameOf } from '../base/object.ts';
 import { textOf, isObject } from '../base/json.ts';
-import { kindsFailure, loadKinds, resources } from '../state/kinds.ts';
+import { kindsFailure, loadKinds, pluginGroup, resources } from '../state/kinds.ts';
 import { dismiss, notices } from '../state/page-state.ts';
 import { pageNamespace, route } from '../state/route.ts';
 import { changePlugins, loadContributions, plugins, setPlugins } from '../state/plugins.ts';
@@ -16,9 +16,6 @@ import { LoginDialog } from './login-dialog.tsx';
 import { Palette, KeysHelp } from './palette.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { useShortcuts } from './shortcuts.ts';
-
-/** The path of the objects of kind Plugin. */
-const pluginsPath = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
 
 /** The whole console: the navigation, the current page, and the dialogs above it. */
 export function App() {
@@ -90,10 +87,12 @@ function useSession(): void {
 
 /** Follows the plugins: their phases decide which kinds and contributions exist. */
 function usePlugins(): void {
-  const isAllowed = may('watch', { group: 'plugin.homeostat.internal', plural: 'plugins' });
+  const group = pluginGroup.value;
+  const path = `/apis/${group}/v1alpha1/plugins`;
+  const isAllowed = may('watch', { group, plural: 'plugins' });
   useFollow(
-    `plugins ${isAllowed}`,
-    isAllowed ? { path: pluginsPath, onList: setPlugins, onChanges: changePlugins } : undefined,
+    `plugins ${group} ${isAllowed}`,
+    isAllowed ? { path, onList: setPlugins, onChanges: changePlugins } : undefined,
   );
   const phases = [...plugins.value.values()]
     .map((each) => `${nameOf(each)} ${isObject(each.status) ? textOf(each.status.phase) : ''}`)

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
-import { isBuiltIn, keyOf } from '../api/resources.ts';
+import { keyOf } from '../api/resources.ts';
 import type { Resource } from '../api/resources.ts';
-import { listedKinds } from '../state/kinds.ts';
+import { isBuiltIn, listedKinds } from '../state/kinds.ts';
 import { contributions } from '../state/plugins.ts';
 import { nextTheme, theme } from '../state/page-state.ts';
 import { hrefOf, kindHref, route } from '../state/route.ts';

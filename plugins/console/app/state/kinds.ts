@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { groupOf, isBuiltIn, keyOf, readResources } from '../api/resources.ts';
+import { groupOf, keyOf, readResources } from '../api/resources.ts';
 import type { Resource } from '../api/resources.ts';
 import { toFailure } from '../api/failure.ts';
 import type { ApiFailure } from '../api/failure.ts';
@@ -8,6 +8,31 @@ import { api } from './session.ts';
 /** All kinds of the server; undefined until they are read the first time. */
 export const resources = signal<readonly Resource[] | undefined>(undefined);
 export const kindsFailure = signal<ApiFailure | undefined>(undefined);
+
+const defaultDomain = 'homeostat.internal';
+
+/**
+ * The domain of the server's own kinds, such as Plugin in the group `plugin.<domain>`. It is the option
+ * `--service-domain` of the server; until the kinds are read, the default of this option.
+ */
+export const serviceDomain = computed(() => {
+  const domains = (resources.value ?? []).flatMap(({ group, plural }) =>
+    plural === 'pluginsettings' && group.startsWith('plugin.') ? [group.slice('plugin.'.length)] : [],
+  );
+  return domains.includes(defaultDomain) ? defaultDomain : (domains[0] ?? defaultDomain);
+});
+
+/** The group of the kinds Plugin and PluginSettings. */
+export const pluginGroup = computed(() => `plugin.${serviceDomain.value}`);
+
+/**
+ * True for the core group, the groups of Kubernetes, and those of the service domain and of its default. The console
+ * lists their kinds last, since people look for their own kinds first.
+ */
+export function isBuiltIn({ group }: Pick<Resource, 'group'>): boolean {
+  const ofServers = ['k8s.io', defaultDomain, serviceDomain.value];
+  return group === '' || ofServers.some((domain) => group.endsWith(`.${domain}`));
+}
 
 /** The kinds that can be listed; those that every server has are last. */
 export const listedKinds = computed(() => {
