@@ -99,7 +99,7 @@ describe('The first administrator [slow]', () => {
     expect((await createClient(found, credentials).list(namespaces)).items).to.have.length(1);
   });
 
-  it('has the same token after a restart with TLS', async () => {
+  it('keeps the token when a server that ran without TLS starts again with --tls', async () => {
     await end((await serve()).child);
     const { token } = access();
     await serve('--tls');

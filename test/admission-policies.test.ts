@@ -203,7 +203,7 @@ describe('admission policies [compat policies]', () => {
     );
   });
 
-  it('write failures and audit annotations to the audit log when the binding has the action Audit [spec operators-policy-actions]', async () => {
+  it('write audit annotations to the audit log, and failures if the binding has the action Audit [spec operators-policy-actions]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-policies-'));
     const logFile = join(folder, 'audit.log');
     const audited = await TestServer.start({ audit: { logFile } });

@@ -93,7 +93,7 @@ describe('server-side apply, as recorded from Kubernetes', () => {
     });
   }
 
-  it('contains every step that the list of intended differences names', () => {
+  it('has a recorded step for each entry in the list of intended differences from Kubernetes', () => {
     const steps = cases.flatMap((each) => each.steps.map((_, index) => `${each.name} ${index}`));
     expect(steps).to.include.members(Object.keys(deviations));
   });

@@ -168,7 +168,7 @@ describe("the audit log of clients inside the server's process", () => {
     expect(text).not.to.include('system:plugin:quiet');
   });
 
-  it('with the option required, refuses a write whose entry cannot be written', async () => {
+  it('with `required: true`, refuses a write whose entry cannot be written', async () => {
     logFile = '/dev/full';
     await start({ required: true });
     const client = server.api.createPluginClient('shop');
@@ -180,7 +180,7 @@ describe("the audit log of clients inside the server's process", () => {
     expect((await client.list(Person)).items).to.have.length(0);
   });
 
-  it('with the option required, has one entry from before a write and one from after it, with the same id', async () => {
+  it('with `required: true`, has one entry from before a write and one from after it, with the same id', async () => {
     await start({ required: true });
     await server.api.createPluginClient('shop').create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
     const found = await entriesOf('system:plugin:shop', 2);

@@ -188,7 +188,7 @@ rules:
     expect(problem).to.include(`${policyFile}:5: rules[0].user: is not known here`);
   });
 
-  it('with the option required, refuses a write whose entry cannot be written', async () => {
+  it('with `required: true`, refuses a write whose entry cannot be written', async () => {
     // Writes to this device fail, because it is always full.
     logFile = '/dev/full';
     await start({ required: true });
@@ -201,7 +201,7 @@ rules:
     expect((await server?.get('/metrics', headers))?.text).to.match(/apiserver_audit_requests_rejected_total 1\n/);
   });
 
-  it('without the option required, allows a write whose entry cannot be written, and counts the lost entry', async () => {
+  it('without `required: true`, allows a write whose entry cannot be written, and counts the lost entry', async () => {
     logFile = '/dev/full';
     await start();
     const headers = { authorization };
@@ -212,7 +212,7 @@ rules:
     });
   });
 
-  it('with the option required, has one entry from before a write and one from after it', async () => {
+  it('with `required: true`, has one entry from before a write and one from after it', async () => {
     await start({ required: true });
     await server?.post(persons, person('ann'), { headers: { authorization } });
     const found = await logged(2);

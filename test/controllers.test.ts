@@ -118,7 +118,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('has no error when a new object has the name of a deleted dependent or of an object in cleanup', async () => {
+    it('has no error when the object or a dependent is deleted and created again with the same name during a run', async () => {
       let runs = 0;
       run(
         controller(Person, {

@@ -52,7 +52,7 @@ describe('checkConvergence, without random faults [slow]', () => {
     );
   });
 
-  it('names the request that a run sent after its end because of a missing await at a read', async () => {
+  it('names the call of status that a run makes after its end, because its code awaits neither a read nor this call', async () => {
     const planted = bugs['a missing await at a read that a write follows'];
     const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
     expect(error.message).to.equal(

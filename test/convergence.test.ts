@@ -67,7 +67,7 @@ describe('checkConvergence', () => {
     await check({ controllers: [saysWhose], scenario: comeAndGo, seeds: 40 });
   });
 
-  it('injects each fault at each write (but no conflict at a create), and refuses each read, without random faults [slow]', async () => {
+  it('without seeds, injects one fault per run: each fault at each write (no conflict at a create), a refusal at each read [slow]', async () => {
     // The check runs the scenario once without faults and once with each of 14 faults. The scenario has two creates and
     // two reads. There are six faults at each create: a crash before it, three crashes after it, a lost response and a
     // refusal. There is one fault at each read: a refusal.

@@ -140,7 +140,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     await expectShown('b', 'Bob', 'Fox');
   });
 
-  it('the replica that is ahead responds with 503 while the webhook fails to convert a write of the other replica [slow]', async () => {
+  it('the replica with the new storage version returns 503 for the kind while it cannot convert a write of the other [slow]', async () => {
     await behind.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     await expectShown('a', 'Ann', 'Lee');
     hooks.on('/convert', () => ({ result: { status: 'Failed', message: 'out of order' } }));

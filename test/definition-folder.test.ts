@@ -67,7 +67,7 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
-  it('yields reports for the items of a List, and the path and line of a file that is not valid YAML', async () => {
+  it('yields a report for each definition in a List; the message about invalid YAML has the path and line of the mistake', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
     try {
       const object = {

@@ -48,8 +48,8 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
     expect(patched.body.spec.list).to.deep.equal([item]);
   });
 
-  describe('defaults below list items', () => {
-    it('are filled in; the server returns 413 if the object then exceeds the maximum size', async () => {
+  describe('a default', () => {
+    it('of a field is filled in for each list item; the server returns 413 if the object is then too large', async () => {
       const fields = Object.fromEntries(times(60, (at) => [`d${at}`, { ...text, default: 'x'.repeat(20) }]));
       const items = { type: 'object', properties: fields };
       await serve(definitionOf({ type: 'object', properties: { list: { type: 'array', items } } }));
@@ -61,7 +61,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(many.body.message).to.contain('the defaults that the schema fills in are more than 1572864 bytes');
     });
 
-    it('that unfold into more than 10,000 values make the server refuse the definition, with their path [slow]', async () => {
+    it('that adds more than 10,000 values to an object is refused in a definition, with its path [slow]', async () => {
       const refused = await server.post(definitions, definitionOf(unfoldingDefaults(14)));
       expect(refused.status).to.equal(422);
       expect(causeOf(refused).field).to.equal(`${place}.default`);

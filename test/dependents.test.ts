@@ -121,7 +121,7 @@ describe('the dependents of an object', () => {
     expect(garden.metadata.name).to.equal('loop');
   });
 
-  it('are limited by ?limit; the response has complete: false when dependents are missing', async () => {
+  it('are at most as many as ?limit; the response has complete: false when the limit leaves out dependents', async () => {
     await plant('large');
     const answer = await dependentsOf('large', '?limit=3');
     expect([answer.items.length, answer.complete]).to.deep.equal([3, false]);
@@ -131,7 +131,7 @@ describe('the dependents of an object', () => {
     expect((await ask('/apis/gardens.example.com/v1/gardens/large/dependents', {}, {})).status).to.equal(405);
   });
 
-  it('do not include deleted objects', async () => {
+  it('no longer include a removed object, or the dependents that were removed with it', async () => {
     await plant('small');
     await server.client.delete(Tree, 'small-oak');
     await server.settle();

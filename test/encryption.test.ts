@@ -91,7 +91,7 @@ describe('encryption of the database', function () {
       expect(await readFile(file('encryption.key'), 'utf8')).to.equal(key);
     });
 
-    it('does not start when the key file of a database is missing, and does not create another one', async () => {
+    it('the server does not start when the key file of a database is missing, and does not create another one', async () => {
       const server = await start();
       await server.create(secrets, secret('first'));
       await stop();

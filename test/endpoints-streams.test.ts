@@ -105,7 +105,7 @@ describe('streams of endpoints', () => {
     expect(produced).to.be.lessThan(mostHeldBytes);
   });
 
-  it('send 256 MB to a slow reader with less than 32 MB of memory [slow]', async () => {
+  it('hold less than 32 MB in the memory of the server while they send 256 MB to a slow client [slow]', async () => {
     const before = heldBytes();
     const response = await open('/large');
     let bytes = 0;

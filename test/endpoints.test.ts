@@ -250,7 +250,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.post(`${base}/a`, gzipSync(Buffer.alloc(4 * 1024 * 1024)), { headers }), large);
     });
 
-    it('can be read line by line; an error names the wrong line', async () => {
+    it('can be read line by line; an error has the number of the invalid line', async () => {
       serve((b) =>
         b
           .POST('/sum', async (request) => {
@@ -327,7 +327,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/evil`), { reason: 'Gone' });
     });
 
-    it('return 500 without details for any other thrown error, and log it with plugin and route', async () => {
+    it('return 500 without details when the error is not an ApiError, and log the error with plugin and route', async () => {
       const circle: Record<string, unknown> = {};
       circle['self'] = circle;
       serve((b) =>

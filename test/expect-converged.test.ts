@@ -70,7 +70,7 @@ describe('expectConverged', () => {
     );
   });
 
-  it('reports calls of external systems during a resync', async () => {
+  it('reports the calls to external systems that a resync makes', async () => {
     expect(await resyncOf(opensByName(createDoors()))).to.equal('converged');
     await kit?.stop();
     const doors = createDoors();

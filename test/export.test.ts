@@ -91,7 +91,7 @@ describe('an export of a server', () => {
     await server.stop();
   });
 
-  it('has all objects of all kinds in the order of keys, as they are stored', async () => {
+  it('has every stored object of all kinds, in the order of keys, each with its stored content and revision', async () => {
     await start();
     const ann = await server.create(
       persons,
@@ -202,7 +202,7 @@ describe('an export of a server', () => {
     expect(connectionEnds.at(-1)).to.deep.equal({ stallMs: 60_000 });
   });
 
-  it('does not delay the stop of the server, and is then incomplete for the client [slow]', async () => {
+  it('does not delay the stop of the server: the stop cuts the export off, and the client can detect this [slow]', async () => {
     await start();
     await fill();
     const answer = await opening();
@@ -210,7 +210,7 @@ describe('an export of a server', () => {
     expect(await isWhole(answer)).to.equal(false);
   });
 
-  it('needs the token and the method GET', async () => {
+  it('gets 401 without a token, 405 as a POST, and 403 with an unknown Host', async () => {
     const token = 'correct-horse-battery-staple';
     await start({ token });
     const headers = { authorization: `Bearer ${token}` };
@@ -222,14 +222,14 @@ describe('an export of a server', () => {
   });
 });
 
-describe('a database that was moved', () => {
+describe('the export and the import of a database:', () => {
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'homeostat-move-'));
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('serves the same objects with uid, version and unique values, but without old revisions [slow]', async () => {
+  it('an imported database has the same objects, with uid, version and unique values, but no old revisions [slow]', async () => {
     const first = await TestServer.start({ database: `sqlite:${folder}/first.db` });
     const ann = await first.create(persons, person('ann', { slug: 'one' }, { finalizers: ['a.example.com/b'] }));
     await first.patch(`${persons}/ann`, { spec: { age: 3 } });
@@ -261,7 +261,7 @@ describe('a database that was moved', () => {
     await second.stop();
   });
 
-  it('has the same export from the server and from exportDatabase, except for the time [slow]', async () => {
+  it('exportDatabase writes the same export as the running server did, except for the time createdAt [slow]', async () => {
     const database = `sqlite:${folder}/itself.db`;
     const server = await TestServer.start({ database });
     await server.create(persons, person('ann'));
@@ -274,7 +274,7 @@ describe('a database that was moved', () => {
     expect(itself.proved).to.deep.equal({ ...online.proved, createdAt: itself.proved.createdAt });
   });
 
-  it('is not created by an export of a missing database or an import of a missing file: both calls fail', async () => {
+  it('an export of a missing database and an import of a missing file fail, and create no database', async () => {
     const missing = `${folder}/missing.db`;
     expect(await failureOf(everythingOf(`sqlite:${missing}`))).to.have.property('code', 'ENOENT');
     expect(await failureOf(everythingOf('memory:'))).to.be.instanceOf(RangeError);

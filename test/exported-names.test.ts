@@ -58,8 +58,8 @@ describe('exported names', () => {
   }
 });
 
-describe('the types of options', () => {
-  it('have at least one optional member, if they are not public', () => {
+describe('types with a name like XOptions', () => {
+  it('have at least one optional member, unless the type is public', () => {
     const reports = join(root, 'docs/api');
     const isPublic = new Set(
       readdirSync(reports).flatMap((file) => wordsOf(readFileSync(join(reports, file), 'utf8'))),

@@ -149,7 +149,7 @@ describe('a faulty client', () => {
     ]);
   });
 
-  it('can let watches expire, after which caches list again at once', async () => {
+  it('can let watches expire, after which caches list again without a delay', async () => {
     await hire();
     const { settle } = work(saysWhose);
     await settle();

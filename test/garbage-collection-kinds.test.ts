@@ -111,7 +111,7 @@ describe('garbage collection across namespaces and kinds', () => {
     for (const namespace of ['one', 'two']) await remove(`${lettersIn(namespace)}/owner`, 'Background');
   });
 
-  it('a cluster-scoped object with an owner in a namespace is never collected, and the owner does not wait for it', async () => {
+  it('a cluster-scoped object with an owner in a namespace is never collected, and does not delay the deletion of the owner', async () => {
     const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
     const other = (await server.create(machines, newMachine('other'))) as Owner;
     await server.create(machines, ownedBy(owner, newMachine('kept')));
@@ -143,7 +143,7 @@ describe('garbage collection across namespaces and kinds', () => {
     });
   }
 
-  it('Foreground: an owner waits for dependents of a kind no longer served, even if an earlier deletion found that kind empty', async () => {
+  it('Foreground: an owner waits for dependents of an unserved kind that had no objects when another owner was deleted', async () => {
     const fresh = await TestServer.start();
     const deleted = async (name: string): Promise<number> => {
       await fresh.delete(`${machines}/${name}?propagationPolicy=Foreground`);
@@ -242,7 +242,7 @@ describe('the policy of a deletion for dependents', () => {
     await server.delete(machines);
   });
 
-  it('is refused when it is given in two forms, or has a wrong type', async () => {
+  it('is refused when propagationPolicy and orphanDependents are both set, or one of them has an invalid value', async () => {
     await server.create(machines, newMachine('kept'));
     const path = `${machines}/kept`;
     const both = { body: { propagationPolicy: 'Orphan', orphanDependents: false } };

@@ -41,7 +41,7 @@ describe('groups of plugins', () => {
     return answer.status === 200 ? undefined : `answers ${answer.status}`;
   }
 
-  it('may not be empty [spec 2.1-group-empty]', async () => {
+  it('may not be the empty string, because the service reserves this group for itself [spec 2.1-group-empty]', async () => {
     expect(await refusalOf('')).to.include('group: the empty group is reserved for the service');
   });
 

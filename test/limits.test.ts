@@ -121,7 +121,7 @@ describe('limits', () => {
     });
   }
 
-  it('do not restrict the size of a list by default: a list without size has all objects [spec 8-list-size]', async () => {
+  it('do not restrict lists by default: a list request without the parameter size returns all objects [spec 8-list-size]', async () => {
     for (let index = 0; index < 120; index += 1) await server.create(persons, person(`p${index}`));
     const { body } = await server.get(persons);
     expect(body).to.include({ page: 1, size: 0, total: 120, totalPages: 1 });

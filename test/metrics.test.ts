@@ -45,7 +45,7 @@ describe('GET /metrics', () => {
     expect((await server.get('/')).body.paths).to.include('/metrics');
   });
 
-  it('has the series of kinds, watchers, commits and the process from the start', async () => {
+  it('has the series of kinds, watchers, commits and the process before any client has written or watched', async () => {
     expect(await valueOf('apiserver_storage_objects{resource="letters.people.example.com"}')).to.equal(0);
     expect(await valueOf('apiserver_storage_objects{resource="namespaces"}')).to.equal(1);
     expect(await valueOf('apiserver_registered_watchers{resource="letters.people.example.com"}')).to.equal(0);

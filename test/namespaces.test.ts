@@ -123,7 +123,7 @@ describe('namespaces [compat namespaces]', () => {
     await server.create(lettersIn('full'), newLetter('again'));
   });
 
-  it('keep their objects for five seconds after the deletion, so that a client can delete them by name', async () => {
+  it('in deletion, keep their objects for five seconds, so that a client can delete these objects by name', async () => {
     await createNamespaces(server.api.client, ['brief']);
     for (const name of ['first', 'second']) await server.create(lettersIn('brief'), newLetter(name));
     await server.delete(`${namespaces}/brief`);

@@ -138,7 +138,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     }
   });
 
-  it('serves scripts, styles and images of the page with their media types', async () => {
+  it('serves the scripts, styles and images of the page at /docs with their media types', async () => {
     const types = ['initializer.js', 'swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'].map(
       async (file) => (await server.request('HEAD', `/docs/${file}`)).headers['content-type'],
     );

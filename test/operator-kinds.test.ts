@@ -54,7 +54,7 @@ describe('the kinds that operators use', () => {
   after(() => server.stop());
 
   for (const [path, kinds] of served) {
-    it(`are served at ${path}, each with a schema, and with table columns if they can be listed (except APIServices) [spec operators-kinds]`, async () => {
+    it(`are served at ${path}, each with a schema; their lists, except that of APIServices, can be tables [spec operators-kinds]`, async () => {
       const resources = (await server.get(path)).body.resources as readonly ApiResource[];
       expect(resources.map(({ kind }) => kind)).to.include.members([...kinds]);
       const document = (await server.get(`/openapi/v3${path}`)).body as {

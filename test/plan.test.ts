@@ -125,7 +125,7 @@ describe('homeostat plan [spec experience-plan]', () => {
     await server.stop();
   });
 
-  it('refuses wrong options, plugins and states with exit code 1, not with the exit code 2 of a plan with changes [slow]', async () => {
+  it('exits with 1 (2 means changes) for a wrong option, a missing plugin or export, or an unreachable server [slow]', async () => {
     const plan = async (...args: readonly string[]): Promise<string> => {
       const { code, stderr } = await command(['plan', ...args]);
       return `${code} ${stderr}`;

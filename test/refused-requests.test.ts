@@ -214,7 +214,7 @@ describe('a server behind a proxy', () => {
     while (again.status === 429) again = await server.watch(path, from('1.2.3.4'));
   });
 
-  it('counts the addresses of an IPv6 /64 network together', async () => {
+  it('limits the watches of all addresses of an IPv6 /64 network together', async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });

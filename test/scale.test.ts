@@ -132,7 +132,7 @@ describe('the Scale of an object [compat scale]', () => {
     expect(body.message).to.contain('application/merge-patch+json').and.not.to.contain('apply-patch');
   });
 
-  it('refuses a wrong number of replicas with an error that names the object, and its field with the number', async () => {
+  it('refuses a negative number of replicas with an error that names the object, the field and the number', async () => {
     const { body } = await server.put(url, scale(-4));
     expect(body.message).to.equal(
       'Widget.shop.example.com "a" is invalid: .spec.replicas: Invalid value: -4: should be a non-negative integer',

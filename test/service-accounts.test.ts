@@ -188,7 +188,7 @@ describe('service accounts', () => {
     await server.delete(`${bindings}/watchers`, { headers });
   });
 
-  it('lose all tokens when an administrator deletes the keys', async () => {
+  it('have no valid token after an administrator deletes the signing keys, and can get a new one', async () => {
     await createAccount('leaked');
     const token = await tokenOf('leaked');
     expect(await isKnown(token)).to.equal(true);

@@ -99,7 +99,7 @@ describe('spec: indexes', () => {
     expect(await names('sort=spec.title')).to.deep.equal(['a', 'b', 'c']);
   });
 
-  it('sort in their declared order when the request names no order [spec 2.8-order]', async () => {
+  it('sort in the order that they declare (ASC or DESC) when the request names no order [spec 2.8-order]', async () => {
     expect(await names('sort=reversed')).to.deep.equal(['c', 'b', 'a']);
     expect(await names('sort=reversed,asc')).to.deep.equal(['a', 'b', 'c']);
     expect(await names('sort=spec.title,desc')).to.deep.equal(['c', 'b', 'a']);

@@ -9,7 +9,7 @@ import { TestServer } from './support/servers/test-server.ts';
 const version = '/apis/people.example.com/v1alpha1';
 
 describe('spec: a model of a plugin', () => {
-  it('is served once start() has registered it, with the indexes of its callback [spec 1-step-register, 1-step-indexes]', async () => {
+  it('is served once start() has registered it, with the indexes that a callback passed to register() declares [spec 1-step-register, 1-step-indexes]', async () => {
     class PeoplePlugin extends BasePlugin {
       override async start(): Promise<void> {
         this.schemeManager.register(Person, personIndexes);

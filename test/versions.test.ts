@@ -287,7 +287,7 @@ describe('a kind in several versions', () => {
       expect(JSON.stringify(warnings)).to.contain('"kind":"Gadget","group":"shop.example.com","owner":"service"');
     });
 
-    it('ends a watch in the version that cannot represent it with an ERROR event, but ends no other watch', async () => {
+    it('causes an ERROR event, which ends a watch in the version that cannot represent the object, but no other watch', async () => {
       const from = `watch=true&resourceVersion=${await server.revision(gadgetsV2)}`;
       const failing = await server.watch(`${gadgetsV1}?${from}`);
       const others = [

@@ -166,7 +166,7 @@ describe('watch [compat watch]', () => {
       expect(reader.events[2]?.object).to.deep.equal(left);
     });
 
-    it('select by indexed fields with one or several values', async () => {
+    it('can use an indexed field that has one value (metadata.name) or a list of values (spec.tags)', async () => {
       const revision = await now();
       const byTag = await watch(`fieldSelector=spec.tags%3Dx&resourceVersion=${revision}`);
       const byName = await watch(`fieldSelector=metadata.name%3Dann&resourceVersion=${revision}`);

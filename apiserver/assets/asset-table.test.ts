@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { AssetTable } from './asset-table.ts';
 
 describe('the table of assets', () => {
-  it('has one folder per name; closing a removed folder again does not remove the folder that replaced it', () => {
+  it('refuses a second folder for a plugin; a second call of the function that closes a folder does not close its successor', () => {
     const table = new AssetTable();
     const closeFirst = table.open('shop', '/srv/first');
     expect(() => table.open('shop', '/srv/second')).to.throw('"shop" has assets already');

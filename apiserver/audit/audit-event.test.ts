@@ -103,7 +103,7 @@ describe('an audit entry', () => {
     expect(stranger).to.deep.include({ user: {}, sourceIPs: ['10.0.0.9'], userAgent: 'b' });
   });
 
-  it('has the authorization decision about its own request, even after another decision', () => {
+  it('has the authorization decision about its own request, also if the decision about the previous request differs', () => {
     for (const allowed of [true, false, true]) {
       const reason = `because it is ${String(allowed)}`;
       expect(entryOf({ decision: { allowed, reason } })).to.have.deep.property('annotations', {

@@ -44,7 +44,7 @@ describe('an import', () => {
   const many = (count: number): Operation[] =>
     Array.from({ length: count }, (_, at) => create(`n${at}`, `{"n":${at}}`));
 
-  it('creates the objects at much higher revisions than in the export, under numbers that the database gives to the kinds', async () => {
+  it('gives each object the kind number of the target database, and a revision over 1,000,000 above that of the export', async () => {
     const source = await exportOf(...exampleObjects());
     await importOf(store, source);
     const rows = await scanned(store);

@@ -52,7 +52,7 @@ describe('FrozenEntries', () => {
     expect(frozen.entries().map(({ revision }) => revision)).to.deep.equal(Array.from({ length: count }, () => 1));
   }
 
-  it('copies the objects in several turns of the event loop, in the state that they had when the copy was created', async () => {
+  it('selects the objects in several turns of the event loop, in the state that they had when FrozenEntries was created', async () => {
     let frozen: FrozenEntries | undefined;
     const turns = await turnsOf(() => {
       frozen = freeze();

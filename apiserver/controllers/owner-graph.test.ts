@@ -44,12 +44,12 @@ describe('OwnerGraph', () => {
     expect(graph.holds('b')).to.equal(false);
   });
 
-  it('makes a deleted object wait for dependents that form a cycle with each other', () => {
+  it('makes an object that is being deleted in the foreground wait for a dependent in a cycle of owners', () => {
     const graph = graphOf(going('a'), going('b', 'a', 'c'), going('c', 'b'));
     expect(graph.holds('a')).to.equal(true);
   });
 
-  it('blocks the deletion of an owner even if only one of two references of a dependent has blockOwnerDeletion', () => {
+  it('blocks the deletion of an owner that a dependent names twice, only once with blockOwnerDeletion', () => {
     const twice: Entry = {
       ...going('b'),
       owners: [

@@ -24,7 +24,7 @@ describe('BodyMemory', () => {
     }
   }
 
-  it('refuses bodies above the limit until enough memory is released', () => {
+  it('refuses a body if all bodies together would exceed the limit, until enough memory is released', () => {
     const memory = new BodyMemory(100 * KiB);
     const first = request(chunked);
     memory.hold(first, 60 * KiB);

@@ -49,7 +49,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses everything that JSON.parse refuses, and names the position or a duplicate field', () => {
+  it('refuses each text that JSON.parse refuses, and names the place of the mistake, or a duplicate field before it', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',

@@ -97,7 +97,7 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal('a');
   });
 
-  it('applies the limits for several identities until ten seconds after a request of one identity has followed one of another', async () => {
+  it('applies the limits for several identities for 10 s after two consecutive requests of different identities', async () => {
     const bench = new Bench({ inAll: 2, ofOne: 1 }, { inAll: 8, ofOne: 8 });
     await bench.send('b', 1);
     await bench.send('a', 4);

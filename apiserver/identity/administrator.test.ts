@@ -85,7 +85,7 @@ describe('the administrator', () => {
       expect([isIn(replica, one), isIn(replica, two)]).to.deep.equal([false, true]);
   });
 
-  it('has the same token on a replica without the file, which creates no token', async () => {
+  it('has the same token on a replica that has no token file, and this replica creates no token', async () => {
     const one = new FileInMemory();
     await open(one, true);
     const two = new FileInMemory();

@@ -143,7 +143,7 @@ describe('ChangeWindow', () => {
     expect(model.window.from(5000 - 1024)).to.have.ordered.members(model.changes.slice(-1024));
   });
 
-  it('lists each former state once', () => {
+  it('formerStates() returns each replaced state, and the last state of each deleted object, once', () => {
     const model = new Model();
     model.push(3000);
     model.drop(200);

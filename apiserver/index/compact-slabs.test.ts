@@ -183,7 +183,7 @@ describe('compactSlabs', () => {
 });
 
 describe('an entry', () => {
-  it('has the same bytes and fields after its revision is replaced', () => {
+  it('keeps its bytes, name and index values when entryWith copies it with another revision', () => {
     const bytes = Buffer.from('{}');
     const entry = createEntry(createPerson({ name: 'ann' }), { bytes, revision: 1, values: [['a']] });
     const later = entryWith(entry, { revision: 2 });

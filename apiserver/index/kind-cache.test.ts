@@ -25,7 +25,7 @@ describe('KindCache', () => {
     for (const index of cache.indexes) expect(index.values.size + index.absent.size).to.equal(0);
   });
 
-  it('keeps several values of an index as a list without duplicates, by code point; a single value as a text', () => {
+  it('keeps several values of an index as a list without duplicates, sorted by code point; a single value as a string', () => {
     const cache = createPersonCache();
     const person = createPerson({ name: 'ann' }, { tags: ['\u{1F600}', '\uFF5E', 'a', 'a'], team: 'red' });
     const tags = cache.index('spec.tags')?.position ?? -1;

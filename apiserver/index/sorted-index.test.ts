@@ -82,7 +82,7 @@ for (const [name, itemValues] of forms)
         expect(descending(indexed.index, offset)).to.deep.equal(all.slice(offset));
     });
 
-    it('returns the new entry of a row after the entry was replaced', () => {
+    it('entryAt returns the new entry of an object whose entry in the EntryTable was replaced', () => {
       const { index, table, ...indexed } = create();
       const row = indexed.insert('v', 'a');
       const newer = createEntry({ metadata: { name: 'a' } }, { revision: 2, bytes: Buffer.from('{}'), values: ['v'] });

@@ -76,7 +76,7 @@ describe('OpenAPI documents', () => {
     expect(JSON.stringify([...others.parts])).to.equal(JSON.stringify([...parts]));
   });
 
-  it('show a model that refers to itself as a cycle of references', () => {
+  it('contain references in a cycle for a model that refers to itself', () => {
     const { schemas } = whole.components;
     const prefix = '#/components/schemas/com.example.people.v1alpha1';
     expect(schemas['com.example.people.v1alpha1.Person'])
@@ -95,7 +95,7 @@ describe('OpenAPI documents', () => {
     });
   });
 
-  it('have every generated operation, each with its action and kind', () => {
+  it('have the ten operations of a kind with status, each with its x-kubernetes-action, and name the kind in its PATCH', () => {
     const actions = operationsOf(whole)
       .filter(([path]) => path.startsWith(`${people}/persons`))
       .map(([path, operation]) => `${operation['x-kubernetes-action']} ${path.slice(people.length)}`);

@@ -68,7 +68,7 @@ describe('the example body of a model that refers to itself', () => {
     });
   }
 
-  it('empties or omits fields that have the schema of an outer object, and omits fields with a pattern or with minItems 2', () => {
+  it('sets a recursive field to null, [] or {}, or omits it; omits every field that has a pattern or minItems 2', () => {
     const { descriptor } = server.schemeManager.register(tree);
     expect(exampleBody(descriptor)).to.deep.equal({
       apiVersion: 'trees.example.com/v1',
@@ -89,7 +89,7 @@ describe('the example body of a model that refers to itself', () => {
     });
   });
 
-  it('is absent for other models, for which tools generate an example', () => {
+  it('is made only for such models; for all other models, tools generate an example', () => {
     const [, , machine] = servedModels();
     expect(machine && exampleBody(machine)).to.equal(undefined);
   });

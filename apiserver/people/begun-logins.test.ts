@@ -64,7 +64,7 @@ describe('logins that have begun at an issuer', () => {
     expect(vault.entries('login/key').size).to.equal(0);
   });
 
-  it('cannot be decrypted if the header of the JWE names a missing or a foreign key, or if the JWE is malformed', async () => {
+  it('cannot be decrypted if the JWE is malformed, or its header names a key that does not exist or is not a key for logins', async () => {
     const [, ...rest] = (await logins.seal(login)).split('.');
     for (const kid of ['login/key/8', 'session/1', '']) {
       const header = Buffer.from(JSON.stringify({ alg: 'dir', enc: 'A256GCM', kid })).toString('base64url');

@@ -27,23 +27,23 @@ describe('the parameters of an admission policy, when the object home/limits can
     Object.defineProperty(cache, 'broken', { value: new Map([['home/limits', {}]]) });
   });
 
-  it('are an error for a binding that names the object', async () => {
+  it('cause an error if a binding names the object', async () => {
     const names = namesOf(cache, { name: 'limits', parameterNotFoundAction: 'Allow' }, 'home');
     expect(await messageOf(names)).to.equal(unreadable);
   });
 
-  it('are an error for a binding with a selector in the namespace home, which may match the unreadable object', async () => {
+  it('cause an error if a binding selects objects of the namespace home, because the selector might match home/limits', async () => {
     const names = namesOf(cache, { selector: {}, parameterNotFoundAction: 'Allow' }, 'home');
     expect(await messageOf(names)).to.equal(unreadable);
   });
 
-  it('are an empty list, without an error, if the binding names another object, or selects objects in another namespace', async () => {
+  it('are an empty list, without an error, if the binding names another, absent object, or selects from an empty namespace', async () => {
     expect(await namesOf(cache, { name: 'other', parameterNotFoundAction: 'Allow' }, 'home')).to.deep.equal([]);
     expect(await namesOf(cache, { selector: {}, parameterNotFoundAction: 'Allow' }, 'work')).to.deep.equal([]);
   });
 });
 
-describe('the parameters that a selector of an admission policy matches', () => {
+describe('the parameters that the selector of a policy binding matches', () => {
   it('are found by the index of labels, without a visit of all objects of the kind', async () => {
     const cache = createPersonCache('Namespaced');
     for (let number = 0; number < 2100; number += 1) {

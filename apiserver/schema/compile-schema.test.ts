@@ -219,7 +219,7 @@ describe('compileSchema with an invalid schema', () => {
     );
   });
 
-  it('refuses a reference to a schema that does not exist, and the name of a schema that does not exist', () => {
+  it('refuses a $ref or a schemaName that names a schema that does not exist', () => {
     expect(() => field({ $ref: '#/components/schemas/Nobody' })).to.throw(ReferenceError, 'Nobody');
     expect(() => compileSchema({ schemaName: 'toString', components: {} })).to.throw(ReferenceError, 'toString');
   });
@@ -233,7 +233,7 @@ describe('compileSchema with an invalid schema', () => {
     ).to.throw('__proto__');
   });
 
-  it('refuses a default that contains itself: {} with a field of the same schema, or [null], whose null gets the default again', () => {
+  it('refuses a default that contains itself: {} when a property has the same schema, or [null] when the items have it', () => {
     const self: JsonSchema = { $ref: '#/components/schemas/Node', default: {} };
     expect(() => field(self, { Node: { type: 'object', properties: { next: self } } })).to.throw(
       RangeError,

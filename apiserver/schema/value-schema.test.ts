@@ -66,7 +66,7 @@ describe('a schema of a value', () => {
       ]);
   });
 
-  it('validates a value that is not JSON, and does not change it', () => {
+  it('validate() checks a value with a function in a field that the schema does not describe, and does not change the value', () => {
     const { validate } = compileValueSchema('value', schema);
     const run = (): void => undefined;
     const value = { port: 80, run };

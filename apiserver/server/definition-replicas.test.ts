@@ -115,7 +115,7 @@ describe('CustomResourceDefinitions and replicas', () => {
   });
 
   for (const hears of ['step by step', 'only once the definition is gone'])
-    it(`a replica that receives the deletion ${hears} responds with 503 to a create that it commits after the deletion`, async () => {
+    it(`a replica that receives the deletion of a definition ${hears} refuses a create that it planned earlier, with 503`, async () => {
       const [first, second] = servers as [ApiServer, ApiServer];
       const [, store] = stores as [ReplicaStore, ReplicaStore];
       const path = `${definitions}/${name}`;
@@ -151,7 +151,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       expect(items).to.deep.equal([]);
     });
 
-  it('are deleted once finalizers are removed, even if a lagging server tries to create an object meanwhile', async () => {
+  it('are deleted when their last object loses its finalizers; until then, a lagging server cannot create another object', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;
@@ -192,7 +192,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  it("keep a recreated definition's objects when a create from before the deletion reaches the database afterwards", async () => {
+  it("keep a recreated definition's objects when an object sent before the deletion reaches the database after the recreation", async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;

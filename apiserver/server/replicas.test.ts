@@ -326,7 +326,7 @@ describe('replicas on one database', () => {
     });
   });
 
-  it('start even if the history is longer than their retention', async () => {
+  it('start even if the change log has more bytes than their option retention.maxBytes allows', async () => {
     const a = await start();
     for (let at = 0; at < 100; at += 1) await a.server.client.create(Person, person(`p-${at}`));
     const b = await start({ retention: { maxBytes: 4_000 } });
@@ -361,7 +361,7 @@ describe('replicas on one database', () => {
   describe('when the database fails', () => {
     const lost = new StoreError('io', 'the connection was lost');
 
-    it('send watches a write with an unknown outcome exactly once if the write is stored', async () => {
+    it('send a write whose outcome is unknown to each watch exactly once, if the database has stored it', async () => {
       const [a, b] = [await start(), await start()];
       const watched = [follow(a), follow(b)];
       a.store.afterCommit = async () => {

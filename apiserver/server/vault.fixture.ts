@@ -96,7 +96,7 @@ export function describeVault(database: string, newDatabase: NewDatabase, lasts 
       ]);
     });
 
-    it('stores only one of several values that are put concurrently with `ifAbsent`', async () => {
+    it('stores only one value when several values are put under one name at the same time with `ifAbsent`', async () => {
       const { vault } = await open((await newDatabase())());
       const won = await Promise.all([1, 2, 3, 4].map((value) => vault.put('key', value, { ifAbsent: true })));
       expect(won.filter(Boolean)).to.have.length(1);
@@ -163,7 +163,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       expect(told).to.have.length(3);
     });
 
-    it('stores only one of several values that both servers put concurrently with `ifAbsent`', async () => {
+    it('stores only one value when both servers put values under one name at the same time with `ifAbsent`', async () => {
       const puts = [one, two, one, two].map(({ vault }, index) => vault.put('key', index, { ifAbsent: true }));
       const won = await Promise.all(puts);
       expect(won.filter(Boolean)).to.have.length(1);

@@ -189,7 +189,7 @@ describe('GroupCommit batches', () => {
     expect(commits).to.be.within(2, 20);
   });
 
-  it('commits the next batch while it delivers the results of the last one, and puts the operations of at most half of all writers into a batch', async () => {
+  it('while it delivers results, sends the next batch: at most half of the operations that are queued or being delivered', async () => {
     const { group, commits } = setUp();
     const told: string[] = [];
     for (let at = 0; at < 100; at += 1) void group.submit(operation(`/${at}`)).then(() => told.push('answered'));

@@ -20,7 +20,7 @@ describe('SharedRead', () => {
     expect(finish).to.have.lengthOf(2);
   });
 
-  it('reads again after a failed read', async () => {
+  it('starts a new read for the next call after a failed read', async () => {
     let reads = 0;
     const shared = new SharedRead(async () => {
       reads += 1;

@@ -33,7 +33,7 @@ export function describeClaims(store: () => Store): void {
     ]);
   });
 
-  it('lets an object take a claim that an earlier operation, or the same operation, releases', async () => {
+  it('lets an operation take a claim that it releases itself, or that an earlier commit has released', async () => {
     const [a = 0] = await written(store(), create('a', '1', [value]));
     const [again = 0] = await written(store(), update('a', a, { add: [value], remove: [value] }));
     expect(await committed(store(), [create('b', '2', [value])])).to.have.nested.property('[0].conflict', 'unique');

@@ -17,7 +17,7 @@ import type { Claim, Operation, Store } from './store.ts';
 
 /** Adds the tests of the log: it is complete and in order, and subscribers receive hints of its changes. */
 export function describeChanges(store: () => Store): void {
-  it('returns all changes in order, each with the bytes before it and after it; a deletion has the last bytes of the object', async () => {
+  it('lists changes in order of revisions, with old and new bytes of the object; a deletion has the last bytes as new bytes', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const [b = 0] = await written(store(), { op: 'update', key: key('a'), kind, expect: a, data: bytes('2') });
     const [c = 0] = await written(store(), { op: 'delete', key: key('a'), kind, expect: b });
@@ -124,7 +124,7 @@ export function describeCompaction(store: () => Store): void {
     expect(await scanned(store())).to.have.lengthOf(10);
   });
 
-  it('never decreases compactRevision or sets it above the current revision; compacts nothing if the given number is 0', async () => {
+  it('compact() never decreases compactRevision or sets it above the current revision; removes no change if maxRows is 0', async () => {
     const [a = 0, b = 0] = await written(store(), create('a', '1'), create('b', '2'));
     expect([await store().compact(b, 0), (await store().changes(0, 9)).length]).to.deep.equal([0, 2]);
     expect([await store().compact(b + 1000, 10), await store().compact(a, 10)]).to.deep.equal([2, 0]);

@@ -236,7 +236,7 @@ function describeRest(current: () => StoreUnderTest): void {
 
 /** Adds the tests of stores whose data remain after they are closed. */
 export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>, tier = ''): void {
-  it(`${name} keeps objects, history, claims and the numbers that numberOf returned across a restart, and then accepts writes${tier}`, async () => {
+  it(`${name} has the same objects, history, claims and numbers of names (numberOf) after a restart, and accepts writes${tier}`, async () => {
     const { store, opened, reopen } = await open();
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');

@@ -45,7 +45,7 @@ describe('the names of a certificate', () => {
     });
   }
 
-  it('have the same form as the names that are read from an existing certificate', () => {
+  it('are read from an existing certificate in normal form: in lower case, with short IPv6 addresses', () => {
     const said = 'DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, IP Address:FD00:0:0:0:0:0:0:1';
     expect(namesOfCertificate(said)).to.deep.equal([...loopback, 'fd00::1']);
     expect(namesOfCertificate(undefined)).to.deep.equal([]);

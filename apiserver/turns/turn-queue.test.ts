@@ -55,7 +55,7 @@ describe('TurnQueue', () => {
     expect(turns).to.deep.equal('abcabcabc'.split(''));
   });
 
-  it('runs no other step in a turn whose step took 5 ms, even if that step began several promises after next() resolved', async () => {
+  it('runs no other step in a turn whose step took 5 ms, even if that step began several microtasks after next() resolved', async () => {
     const deep = async (name: string): Promise<void> => {
       await (async () => (async () => queue.next('request'))())();
       await Promise.resolve();
@@ -75,7 +75,7 @@ describe('TurnQueue', () => {
     await all;
   });
 
-  it('runs upkeep until 1 ms of each turn is used, and other steps in the rest of the turn', async () => {
+  it('gives upkeep 1 ms of each turn, and other waiting steps the rest of the turn', async () => {
     const works = [
       work({ name: 'u', steps: 6, stepMs: 0.5, purpose: 'upkeep' }),
       work({ name: 'r', steps: 12, stepMs: 1 }),

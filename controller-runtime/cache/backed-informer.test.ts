@@ -94,7 +94,7 @@ describe('an informer of many objects with an index', () => {
     await running;
   });
 
-  it('fills an index that is added after the sync over several turns of the event loop; a read completes the index at once', async () => {
+  it('fills an index in several turns of the event loop if it is added after the sync; byIndex() first fills the rest', async () => {
     const backing = new ManyObjects();
     const stop = new AbortController();
     const informer = createBackedInformer<Person>({

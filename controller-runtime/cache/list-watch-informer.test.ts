@@ -292,7 +292,7 @@ describe('an informer over list and watch', () => {
     expect(source.calls).to.deep.equal(['list', 'watch 9']);
   });
 
-  it('settles the promise of its run only when the handlers have received the initial objects', async () => {
+  it('after a stop, settles the promise of run() only when the handlers have received all listed objects', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     source.answerList(
@@ -348,7 +348,7 @@ describe('an informer over list and watch', () => {
       return createInformer({ ...parts, model: Badge, selection: { namespaces: ['x', 'y'] } });
     };
 
-    it('has the lowest of the revisions of its namespaces', async () => {
+    it('has as resourceVersion the lowest revision that its lists and watches of these namespaces have reached', async () => {
       source.answerList('9', []);
       source.answerList('12', []);
       const first = source.nextWatch();

@@ -97,7 +97,7 @@ describe('a controller', () => {
     expect(new Set(errors.map(({ fields }) => fields['reconcileID']))).to.have.property('size', 3);
   });
 
-  it('runs again after the requested time, and earlier failures no longer count', async () => {
+  it('runs a key again after the delay that its run has returned, and resets its number of failed attempts to 0', async () => {
     const times: number[] = [];
     const at = harnessFor({
       reconcile() {

@@ -61,7 +61,7 @@ describe('the writes of a controller', () => {
     });
   }
 
-  it('a run follows when another client first writes the status that a run will write, and one more field', async () => {
+  it('a second run follows when another client writes the status of the first run, and one more field, just before that run', async () => {
     const seen: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {

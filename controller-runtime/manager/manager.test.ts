@@ -65,7 +65,7 @@ describe('a manager', () => {
     await at.clock.runUntil(() => at.manager.isIdle());
   });
 
-  it('aborts the signals of runs under way at once when it stops, sends their requests until the grace period is over, and starts no runs', async () => {
+  it('when it stops, aborts the signals of all runs immediately, sends requests of runs until the grace period ends, starts no run', async () => {
     const ended: string[] = [];
     const told: string[] = [];
     let letGo = (): void => {};

@@ -120,7 +120,7 @@ describe('WorkQueue', () => {
     expect(queue.length).to.equal(1);
   });
 
-  it('returns many delayed keys in the order of their times, even if every third key has been added without a delay', async () => {
+  it('after `add` of every third of 500 delayed keys, returns these keys immediately, and the others in order of their times', async () => {
     const queue = queueWith();
     const count = 500;
     for (let index = 0; index < count; index += 1) queue.addAfter(`k${index}`, 1 + ((index * 7919) % 1009));

@@ -77,7 +77,7 @@ describe('Metrics', () => {
     expect(metrics.text()).to.include('many_total{id="other",code="other",plugin="a"} 1\n');
   });
 
-  it('calls sample functions for each output until they are removed, and omits the values of functions that throw', () => {
+  it('calls each sample function whenever text() is called, until the function is removed; omits its values if it throws', () => {
     const metrics = new Metrics();
     let depth = 1;
     const end = metrics.sample({ name: 'depth', help: 'x', type: 'gauge', labels: ['name'] }, () => [[['a'], depth]]);

@@ -100,7 +100,7 @@ describe('example 02: owned objects', () => {
     expect(await conditions()).to.include({ CertificateReady: 'True ', Ready: 'True ' });
   });
 
-  it('refuses two pages with the same name', async () => {
+  it('refuses a site whose spec lists two pages with the same name', async () => {
     const page = { name: 'about', title: 'About' };
     const refused: unknown = await changeSite({ pages: [page, page] }).catch((error: unknown) => error);
     expect(isInvalid(refused)).to.equal(true);

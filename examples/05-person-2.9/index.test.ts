@@ -45,7 +45,7 @@ describe('example 05: the plugin for revision 2.9 of the specification', () => {
     expect(status).to.deep.equal({ acquaintances: 1, observedGeneration: 2 });
   });
 
-  it('makes the server refuse an age over the maximum, at any depth [spec 2.7-flat-constraints]', async () => {
+  it('makes the server refuse an age over the maximum, also in a nested person [spec 2.7-flat-constraints]', async () => {
     const patch = { otherPerson: { otherPerson: { age: 969 } } };
     const refused: unknown = await server.httpClient
       .patch(Person, 'ada', { type: 'merge', patch })

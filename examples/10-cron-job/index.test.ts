@@ -164,7 +164,7 @@ describe('the controllers of example 10', () => {
     };
 
   for (const policy of ['Forbid', 'Replace'] as const) {
-    it(`reach the same final state with the policy ${policy}, with one job at a time, whatever faults are injected into their requests [slow]`, async () => {
+    it(`never run two jobs at a time, and end in the same state with injected faults as without, policy ${policy} [slow]`, async () => {
       await checkConvergence({
         controllers,
         // With seed 7005, the cache of a new process has a job without its status; with seed 7008, the cache of a new

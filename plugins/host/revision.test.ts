@@ -12,7 +12,7 @@ describe('the revision of a plugin', () => {
     ['2.15', 'apiVersion'],
     ['2.9', 'groupVersion'],
   ] as const) {
-    it(`in revision ${revision}, declared objects name their version in ${versionKey}; indexes of flat and wrapped models work`, async () => {
+    it(`${revision}: a declared object has its group and version in ${versionKey}; indexes work on top-level and on spec fields`, async () => {
       const main = `import { flatModel, wrappedModel } from '${models}';
 export default { models: [flatModel(), wrappedModel()] };`;
       const folder = await makePlugin('things', main, {

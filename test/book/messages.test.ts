@@ -16,7 +16,7 @@ describe('The texts of a source file', () => {
     });
   });
 
-  it('have the class of the error, and its error code, when the text is the message of an error', () => {
+  it('have the field thrownAs, with the class and the code of the error, if they are the message of an error', () => {
     const source = "throw new StoreError('locked', `${name} is in use`); throw new ConfigError('no port');";
     expect(errorsOf(source)).to.deep.equal([
       ['StoreError locked', '… is in use'],
@@ -33,7 +33,7 @@ describe('The texts of a source file', () => {
     ]);
   });
 
-  it('have the names of the functions and types that contain them', () => {
+  it('are returned with the names of the functions, methods and types in which they are written', () => {
     const source = "type Reason = 'Crashed'; class Host { problem() { return 'is not ready'; } }";
     expect(textsOf(source)).to.deep.equal([
       { text: 'Crashed', path, within: ['Reason'] },

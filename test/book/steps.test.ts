@@ -10,7 +10,7 @@ describe('planPage', () => {
     expect(problems.map((problem) => problem.split(':')[0])).to.deep.equal(['line 3', 'line 7', 'line 11', 'line 15']);
   });
 
-  it('skips a code block under the comment `not run: <reason>`, and reports the comment as a problem without a reason', () => {
+  it('skips a code block under the comment `not run: <reason>`, and reports a problem if the comment has no reason', () => {
     expect(planPage(`<!-- not run: it is a drawing -->\n\n${fence('', 'x')}`).problems).to.deep.equal([]);
     const { problems } = planPage(`<!-- not run -->\n\n${fence('sh', 'x')}`);
     expect(problems).to.deep.equal(['line 4: "not run" needs a reason']);
@@ -34,7 +34,7 @@ describe('planPage', () => {
     expect(steps.map((step) => step.kind === 'shell' && step.script)).to.deep.equal(['ls\n', 'node a.js\n']);
   });
 
-  it('compiles files in folders, but does not run them', () => {
+  it('compiles a TypeScript file whose path contains a folder, but adds no step that runs the file', () => {
     const { files, steps } = planPage(`<!-- file: plugin/index.ts -->\n\n${fence('ts', 'export {};')}`);
     expect([...files.keys()]).to.deep.equal(['plugin/index.ts']);
     expect(steps).to.deep.equal([]);

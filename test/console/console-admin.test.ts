@@ -350,7 +350,7 @@ describe('an administrator in the console [slow]', function () {
     await page.getByRole('heading', { name: 'mona-painter', level: 1 }).waitFor();
   });
 
-  it('looks up the permissions of a group, of a service account, and of a user without an object', async () => {
+  it('looks up the permissions of a group, of a service account, and of a user for whom no User object exists', async () => {
     await visit(page, '#/access');
     const card = page.getByRole('region', { name: 'What may … do?' });
     const ask = async (kind: string, name: string, groups = ''): Promise<void> => {

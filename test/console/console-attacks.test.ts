@@ -29,7 +29,7 @@ const failing = controller(Note, {
   },
 });
 
-describe('a user without rights who is logged in to the console', () => {
+describe('a user who is logged in to the console, and has only the permissions that a test grants', () => {
   let server: TestServer;
   let cookie: string;
 
@@ -148,7 +148,7 @@ describe('a user without rights who is logged in to the console', () => {
     expect(JSON.parse(crossed)).to.have.property('items').that.deep.equals([]);
   });
 
-  it('may GET the explanation of a readable object, which omits the errors of runs that the user may not read', async () => {
+  it('may read the explanation of an object that the user may get, without the errors of runs that the user may not read', async () => {
     await grant('notes', 'blue', { apiGroups: ['notes.example.com'], resources: ['notes'], verbs: ['get'] });
     const path = `${notesPath}/blue/notes/note/explanation`;
     await eventually(async () => (await asEve(path)).status === 200);

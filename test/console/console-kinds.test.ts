@@ -39,7 +39,7 @@ describe('namespaces and namespaced kinds in the console', function () {
     await page.getByText('Nothing matches the filters').waitFor();
   });
 
-  it('have lists with a button that clears the filters when nothing matches', async () => {
+  it('have lists that show a button to clear the filters if no object matches them', async () => {
     await visit(page, '#/kinds/namespaces?q=nowhere');
     await page.getByText(/^0 of \d+ objects?$/).waitFor();
     await page.getByRole('button', { name: 'Clear the filters' }).press('Enter');

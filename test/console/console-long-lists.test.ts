@@ -104,7 +104,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     await page.getByRole('link', { name: 'a-first', exact: true }).waitFor();
   });
 
-  it('counts all rows of a list with a filter when the last chunk is loaded', async () => {
+  it('shows the number of all objects that match a filter once the last chunk of the filtered list is loaded', async () => {
     await page.getByLabel('Field', { exact: true }).fill('spec.title=one of a thousand');
     await page.keyboard.press('Enter');
     await page.getByText('500 objects', { exact: true }).waitFor();

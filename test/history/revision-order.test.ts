@@ -25,7 +25,7 @@ describe('the order of revisions over all objects', () => {
     expect(checkRevisionOrder(history({ operations: [concurrent, created(3, 4)] }))).to.deep.equal([]);
   });
 
-  it('is broken by a write that begins after a write of another object, and gets a lower revision than that write', () => {
+  it('is broken by a write that begins after the response to a write of another object, but gets a lower revision', () => {
     const violations = checkRevisionOrder(history({ operations: [created(1, 2, state(5)), other] }));
     expect(violations.map(({ guarantee }) => guarantee)).to.deep.equal(['revisions follow time']);
   });

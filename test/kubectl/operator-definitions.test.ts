@@ -149,7 +149,7 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(odd).to.contain('unknown field "spec.nothingOfTheKind"');
       });
 
-      it('has the description of a field, and kubectl explain prints this description', async () => {
+      it('describes a field, and kubectl explain prints this description', async () => {
         const [field, text] = explained;
         expect(await kubectl.succeeds('explain', field)).to.contain(text);
       });

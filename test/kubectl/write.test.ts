@@ -92,7 +92,7 @@ describe('kubectl writes [slow]', () => {
     expect(await kubectl.stored('eve')).to.deep.equal(before);
   });
 
-  it('apply set-last-applied succeeds for an object without the annotation [compat client-side-apply]', async () => {
+  it('apply set-last-applied --create-annotation succeeds for an object without the annotation [compat client-side-apply]', async () => {
     const file = await kubectl.file('ann.json', newDemoPerson('ann', { age: 30 }));
     expect(await kubectl.succeeds('apply', 'set-last-applied', '-f', file, '--create-annotation')).to.equal(
       `${ref}/ann configured\n`,

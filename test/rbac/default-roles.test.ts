@@ -117,7 +117,7 @@ describe('the default roles', () => {
     expect((await server.get(`${clusterBindings}/cluster-admin`)).body.roleRef.name).to.equal('cluster-admin');
   });
 
-  it('are not written at a start when they have the annotation autoupdate: false or all their rules [slow]', async () => {
+  it('are not written at a start if no default rule is missing, or if they have the annotation autoupdate: false [slow]', async () => {
     const annotations = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };
     await server.patch(`${clusterRoles}/system:basic-user`, { metadata: { annotations }, rules: [] });
     const revision = await server.revision(clusterRoles);

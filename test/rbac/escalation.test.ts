@@ -75,7 +75,7 @@ describe('a user who may write roles', () => {
     expect((await server.get(`${clusterRoles}/more`)).status).to.equal(404);
   });
 
-  it('cannot extend a role by update, patch, JSON patch or apply, also in a dry run', async () => {
+  it('cannot add permissions that the user lacks to a role, by update, patch, JSON patch or apply, also in a dry run', async () => {
     await server.create(roles, role('mine', readEvents));
     const path = `${roles}/mine`;
     expectEscalation(await server.put(path, role('mine', readEvents, readSecrets), asAnn));

@@ -47,7 +47,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('summarized with condition.summary get a summary of their last states, even if the run calls it twice', async () => {
+    it('are summarized with their current values when the run calls condition.summary again', async () => {
       const at = await runTeam(transport, async ({ condition, status }) => {
         condition('Staffed', 'False', { reason: 'Empty' });
         condition.summary('Ready', ['Staffed']);
@@ -110,7 +110,7 @@ for (const transport of transports) {
 }
 
 describe('conditions', () => {
-  it('cannot have a reason of two words, be set on a kind without conditions, or be in event.onTransition before they are set', async () => {
+  it('cannot have a two-word reason or be set on a kind without conditions; event.onTransition refuses those not set by the run', async () => {
     expect(await messageOf(Team, ({ condition }) => condition('Ready', 'True', { reason: 'two words' }))).to.equal(
       'condition Ready: the reason must be one CamelCase word, not "two words"',
     );

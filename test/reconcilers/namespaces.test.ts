@@ -25,7 +25,7 @@ const Namespace = defineModel({
 
 for (const transport of transports) {
   describe(`the run of a Namespaced object, ${transport}`, () => {
-    it('has a namespace, and owns dependents in this namespace', async () => {
+    it('passes the namespace of the object to reconcile, and own creates the dependents in this namespace', async () => {
       // A list of strings, so that the call of `push` below compiles only if the type of both namespaces is `string`.
       const namespaces: string[] = [];
       const rooms = controller(Room, {

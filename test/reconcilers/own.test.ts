@@ -383,7 +383,7 @@ describe('the dependents that a run owns', () => {
     expect(() => worker('a', { afer: [] })).to.throw('wish Worker/a: unknown key "afer". Did you mean "after"?');
   });
 
-  it('have the same final state, whichever of their requests fails [slow]', async () => {
+  it('reach the same final state as without faults, whichever request of the controller fails [slow]', async () => {
     await checkConvergence({
       models,
       controllers: () => [teams(async (run) => void (await run.own(wishesOf(run))))],

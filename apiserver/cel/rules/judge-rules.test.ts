@@ -281,7 +281,7 @@ describe('rules of schemas', () => {
       expect(refusals(schema, { a: 1 }, { a: 0 })).to.deep.equal([]);
     });
 
-    it('get the old item of the same keys as oldSelf in a list of type map; rules that use oldSelf skip the items of other lists [spec operators-rule-transitions]', () => {
+    it('in a list of type map, oldSelf is the old item with the same keys; rules with oldSelf skip items of other types of list [spec operators-rule-transitions]', () => {
       const items = object({ k: text, v: integer }, 'self.v >= oldSelf.v');
       const keyed: JsonSchema = {
         type: 'array',

@@ -52,7 +52,7 @@ describe('a router', () => {
     expect(await ask(router, '/persons/ann/greeting')).to.equal('ann,greeting');
   });
 
-  it('may contain nested routes, other routers and the author’s own functions', async () => {
+  it('may contain nested routes, other routers, and functions of the author that choose a handler for a request', async () => {
     const part = route().GET('/part', says('part')).build();
     const own: RouterFunction = (request) => (request.path.endsWith('/own') ? says('own') : undefined);
     const router = route('api.example.com/v1')
@@ -67,7 +67,7 @@ describe('a router', () => {
     expect(() => route('api.example.com/v1').add(route('b.example.com/v1').build())).to.throw('b.example.com/v1');
   });
 
-  it('does not change after it is built, and its definition is frozen', () => {
+  it('does not get the routes that its builder gets after build(); the router and its list of routes are frozen', () => {
     const builder = route('api.example.com/v1').GET('/a', says('a'));
     const router = builder.build();
     builder.GET('/b', says('b'));

@@ -117,7 +117,7 @@ describe('a streamed response', () => {
     expect(connection.written).to.deep.equal(['a', 'b']);
   });
 
-  it('releases the producer when the client disconnects', async () => {
+  it('cancels the producer of the pieces when the client disconnects', async () => {
     const producer = counting(100);
     start(producer.pieces);
     await turns();
@@ -157,7 +157,7 @@ describe('a streamed response', () => {
     expect(connection.ended).to.equal(false);
   });
 
-  it('closes the connection and releases the producer when a piece cannot be encoded', async () => {
+  it('closes the connection and cancels the producer of the pieces when a piece cannot be encoded', async () => {
     const producer = counting(3);
     connection.takes = 10;
     start(producer.pieces, {

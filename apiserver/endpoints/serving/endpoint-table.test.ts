@@ -78,7 +78,7 @@ describe('the endpoints of plugins', () => {
   };
 
   describe('serving', () => {
-    it('serves endpoints under group, version and mapping in revision 2.15 [spec 4.3-path-2.15, 9-custom-path-2.15]', () => {
+    it('serves endpoints under /apis/<group>/<version>/<path of @RequestMapping> in revision 2.15 of the specification [spec 4.3-path-2.15, 9-custom-path-2.15]', () => {
       owner('apples').add(Apples);
       expect(paths()).to.deep.equal([
         'GET /apis/api.example.com/v1alpha1/apples/starting',
@@ -142,7 +142,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('b').add(() => undefined)).to.throw('without a group and a version');
     });
 
-    it('refuses a version that does not have the form of the plugin’s revision [spec 9-version-value-2.15, 9-version-value-2.9]', () => {
+    it('refuses versions other than <group>/<version> in a plugin for revision 2.15, and other than <version> for 2.9 [spec 9-version-value-2.15, 9-version-value-2.9]', () => {
       expect(() => owner('a').add(OldApples)).to.throw(
         '@ApiVersion of OldApples: "v1alpha1" must be <group>/<version>',
       );
@@ -219,7 +219,7 @@ describe('the endpoints of plugins', () => {
       }
     };
 
-    it('refuses a route whose literal, variable or reserved word collides with a path of an existing kind [spec 4.3-other-group]', () => {
+    it('refuses a route in the group and version of a kind if it begins with a variable, the plural, namespaces or watch [spec 4.3-other-group]', () => {
       kinds.push(person);
       for (const path of ['/persons', '/persons/:name/greeting', '/:any', '/:any/x', '/namespaces/a', '/watch/persons'])
         expect(() => add('people', path), path).to.throw(
@@ -283,7 +283,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('a').add(Wrong)).to.throw('the schema of the body of POST /apis/example.com/v1/a');
     });
 
-    it('inherits the mappings of its base class, and may override a method with another mapping', () => {
+    it('has the routes of its base class; an overriding method with another route decorator replaces the inherited route', () => {
       class Base {
         @GetMapping('/base') one(): string {
           return 'base';

@@ -62,7 +62,7 @@ describe('BackupHandler', () => {
     await eventually(async () => (await refusal()) === undefined);
   });
 
-  it('sends the next backup after it refused one whose permission is withdrawn', async () => {
+  it('refuses a backup when the user has lost the permission before the copy is made, and sends a later backup', async () => {
     keepOpen = () => {
       throw new ApiError('Forbidden', 'withdrawn');
     };

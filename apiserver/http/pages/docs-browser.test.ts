@@ -81,7 +81,7 @@ describe('/docs in a browser [slow]', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('creates an object of a kind that refers to itself, with the body that the page proposes', async () => {
+    it('creates an object of a kind whose schema refers to itself, with the body that the page proposes', async () => {
       await page.goto(`${server.url}/docs`);
       await openOperation(persons, 'Create a Person');
       await page.getByRole('button', { name: 'Try it out' }).click();

@@ -212,7 +212,7 @@ describe('a context that creates its parts when they are first used', () => {
     expect(read).to.deep.equal(['"1"', 'text/html', '']);
   });
 
-  it('is koa’s own context for a target with a query, and a lean context for a plain path', async () => {
+  it('serves a request whose URL has no query; koa’s own context serves a request whose URL has one', async () => {
     const kinds: string[] = [];
     handle = (context) => kinds.push(context.constructor.name);
     await exchange(portOf(lean), 'GET /a');

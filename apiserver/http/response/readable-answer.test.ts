@@ -57,7 +57,7 @@ describe('responses for people', () => {
     }
   });
 
-  it('are indented, without managedFields, for curl, Wget and pages of a browser', async () => {
+  it('are indented, without managedFields, for curl, Wget and a browser that opens the URL', async () => {
     for (const headers of [curl, { 'User-Agent': 'Wget/1.21' }, { Accept: 'text/html,*/*;q=0.8' }])
       for (const path of [`${notes}/a`, `${notes}?limit=1`]) {
         const { text } = await get(path, headers);

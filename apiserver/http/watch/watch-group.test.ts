@@ -121,7 +121,7 @@ describe('WatchGroups', () => {
     for (const waited of others) expect(waited.length).to.be.at.most(8);
   });
 
-  it('pauses for 10 ms after it has written to the watchers for 10 ms, but not after it has written for 50 ms', async () => {
+  it('pauses for 10 ms after a pass of writes that took 10 ms, but begins the next pass at once after one that took 50 ms', async () => {
     join('a');
     costMs = 10;
     change();

@@ -100,7 +100,7 @@ describe('WatchStream', () => {
     expect(errors).to.have.lengthOf(1).and.to.have.nested.property('[0].message', 'cannot be shown');
   });
 
-  it('evaluates each change once for all watchers with the same selection and the same position', async () => {
+  it('compares a change with a selection once for all watchers with this selection, the same format and position in the feed', async () => {
     const paths = ['/a', '/b', '/a', '/a', '/b'];
     const watches = await Promise.all(paths.map(watch));
     add('ada', 11);

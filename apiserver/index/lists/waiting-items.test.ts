@@ -18,7 +18,7 @@ function itemsOf(count: number): Item[] {
 }
 
 describe('WaitingItems', () => {
-  it('returns at most 32 items at a time, in order, and never holds more than 512 items', () => {
+  it('add returns at most 32 items, sorted by value, and at most 512 items wait after each call', () => {
     const waiting = new WaitingItems(byValue);
     const all = itemsOf(2048);
     const returned = all.map((item) => {
@@ -33,7 +33,7 @@ describe('WaitingItems', () => {
     expect(sorted([...returned.flat(), ...rest])).to.deep.equal(sorted(all));
   });
 
-  it('has returned the 256 items that were added first, sorted by value, when 512 items have been added', () => {
+  it('the calls of add return the first 256 of 512 added items, in the order of their values', () => {
     const waiting = new WaitingItems(byValue);
     const returned = itemsOf(512).map((item) => waiting.add(item));
     expect(returned.flat()).to.deep.equal(sorted(itemsOf(256)));

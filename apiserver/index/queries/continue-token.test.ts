@@ -41,7 +41,7 @@ describe('continue token', () => {
     ]);
   });
 
-  it('is refused when it has a wrong field, is malformed, or comes from another server', () => {
+  it('is refused with BadRequest when it is malformed, has a field with an invalid value, or was made by Kubernetes', () => {
     const good = JSON.parse(Buffer.from(formatContinueToken(position, scope), 'base64url').toString()) as object;
     const foreign = 'eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJrZXkifQ';
     const wrong = [

@@ -88,7 +88,7 @@ describe('History', () => {
     fc.assert(fc.property(fc.array(step, { maxLength: 30 }), run), { numRuns: 500 });
   });
 
-  it('reads a list in chunks at one revision; after a change of objects, only the next chunk visits all objects', () => {
+  it('reads the pages of a list at one revision; after changes, the next read visits all objects, later reads only their page', () => {
     const kind = createCrowd();
     const query = compileQuery(kind.cache, byAge);
     const { revision } = kind;
@@ -161,7 +161,7 @@ describe('History', () => {
       expect(entries[1]?.revision).to.equal(2);
     });
 
-    it('rejects with Expired when some of these changes are trimmed meanwhile', async () => {
+    it('rejects a query with Expired when some of these changes are trimmed before the query has read them', async () => {
       const { kind, query, revision } = createBusyCrowd();
       const work = Promise.resolve(kind.history.selectInTurns(query, revision));
       kind.feed.trim(kind.revision);

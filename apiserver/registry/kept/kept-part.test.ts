@@ -114,7 +114,7 @@ describe('KeptPart', () => {
     expect(new KeptPart(data).size).to.equal(2);
   });
 
-  it('can be read from any offset of a buffer', () => {
+  it('can be read when it begins at an odd offset in a larger buffer', () => {
     const cache = createPersonCache();
     const { data } = packed([personEntry(cache, createPerson({ name: 'ann' }), 7)]);
     const moved = Buffer.concat([Buffer.of(1, 2, 3), data]).subarray(3);

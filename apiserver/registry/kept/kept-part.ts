@@ -25,8 +25,8 @@ const maxPartBytes = 2 * 1024 * 1024;
 const form = 0x6b657002;
 
 /**
- * The header has four words: the format, the number of entries, the bytes of the records and the bytes of the
- * fingerprint.
+ * The length of the header of a stored part. The header has four numbers of 32 bits: the format, the number of
+ * entries, the length of the records in bytes, and the length of the fingerprint in bytes.
  */
 const headerBytes = 16;
 const digestBytes = 32;

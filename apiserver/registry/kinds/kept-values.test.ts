@@ -243,7 +243,7 @@ describe('a start that uses kept index values', () => {
     [2, ''],
     [40, ' [slow]'],
   ] as const) {
-    it(`reads the same objects as a start without kept values, after any sequence of steps, even with a kill during a save${tier}`, async () => {
+    it(`reads the same objects as a start without kept values, after any writes, restarts and saves, even after a kill in a save${tier}`, async () => {
       let used = 0;
       await assert(
         asyncProperty(steps, async (drawn) => {

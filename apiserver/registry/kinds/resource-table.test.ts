@@ -50,7 +50,7 @@ describe('a kind that is unregistered and registered again', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.have.members([...acknowledged, `t-${manyWrites}`]);
   });
 
-  it('stops reading its objects once it is unregistered [slow]', async () => {
+  it('when it is unregistered while its objects are being indexed, the server does not index the remaining ones [slow]', async () => {
     await Promise.all(Array.from({ length: manyWrites }, async (_, number) => create(number)));
     server.schemeManager.unregister(Thing, serviceOwner);
     let indexed = 0;

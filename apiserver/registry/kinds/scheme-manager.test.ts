@@ -47,7 +47,7 @@ describe('SchemeManager', () => {
     manager = new SchemeManager({ serviceDomain: 'homeostat.internal' });
   });
 
-  it('refuses the group of the vault, even for a model of the service', () => {
+  it('refuses every kind in the group of the vault, even one that the server itself registers', () => {
     const inVault = model({ group: 'vault.homeostat.internal' });
     expect(() => manager.register(inVault)).to.throw(ModelError, "the server's own secrets, which no API path serves");
     expect(() => new SchemeManager({ serviceDomain: 'other.example' }).register(inVault, undefined, plugin)).to.throw(
@@ -84,7 +84,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.deep.equal([]);
   });
 
-  it('refuses a second registration with other indexes, and accepts one with the same indexes', () => {
+  it('refuses to register a registered model again with other indexes, and accepts it again with the same indexes', () => {
     const first = manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin);
     expect(manager.register(Person, undefined, plugin)).to.equal(first);
     expect(manager.register(Person, (indexSpecs) => indexSpecs.add(byName), plugin)).to.equal(first);
@@ -95,7 +95,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.deep.equal([first]);
   });
 
-  it('refuses an index that is added after the callback has returned', () => {
+  it('refuses an index that is added after the callback given to register has returned', () => {
     let specs: IndexSpecs<Person> | undefined;
     manager.register(Person, (indexSpecs) => void (specs = indexSpecs), plugin);
     expect(() => specs?.add(byName)).to.throw(ModelError, 'was added after the callback of register had returned');

@@ -57,7 +57,7 @@ describe('a validator', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady).to.equal(undefined);
   });
 
-  it('compiles a small schema from code at the hundredth value, but never a schema from a client', () => {
+  it('compiles a small schema when it checks the hundredth value, but only if code declares the schema, not a client', () => {
     for (const [origin, expected] of [
       ['code', [0, 0, 1, 0]],
       ['client', [0, 0, 0, 0]],
@@ -109,7 +109,7 @@ describe('a validator', () => {
     expect(messageOf(validator.violations('b'))).to.contain("should match '(?=a)b'");
   });
 
-  it('accepts a text of 1,000 characters for the pattern ^.{1,1000}$, the largest repetition in RE2, and no longer text', () => {
+  it('accepts 1,000 characters for the pattern ^.{1,1000}$, the largest repetition in RE2, and refuses 1,001 characters', () => {
     const validator = validatorOf({ type: 'string', pattern: '^.{1,1000}$' });
     expect(validator.violations('x'.repeat(1000))).to.deep.equal([]);
     expect(messageOf(validator.violations('x'.repeat(1001)))).to.contain('should match');

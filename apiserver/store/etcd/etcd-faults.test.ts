@@ -150,7 +150,7 @@ describe('etcd store, with faults of the connection to a member', () => {
     expect(await parts()).to.equal(0);
   });
 
-  it('continues when other programs compact the cluster, and compacts the cluster itself after five minutes [slow]', async () => {
+  it('continues when other programs compact the cluster, and itself drops only key states older than five minutes [slow]', async () => {
     const { cluster } = etcd;
     const revision = async (): Promise<number> => {
       const text = await cluster.ctl(['get', 'any', '--write-out=json']);
@@ -330,7 +330,7 @@ describe('etcd store, after a restore while no store was open [slow]', () => {
 describe('etcd store, with a quota that is used up [slow]', () => {
   const etcd = EtcdTestCluster.use({ size: 1, args: ['--quota-backend-bytes', String(8 * 1024 * 1024)] });
 
-  it('fails with full, and continues once the cluster is repaired', async () => {
+  it('refuses writes with the error code full, serves reads, and accepts writes again once the cluster is repaired', async () => {
     const { cluster } = etcd;
     const store = await etcd.open();
     let [last = 0] = await written(store, create('a', ''));

@@ -82,7 +82,7 @@ describe('an etcd store that is opened', () => {
     expect(await failure(etcd, url)).to.match(/^newer: .*schema version 2, this program knows 1: update Homeostat/);
   });
 
-  it('excludes other stores while one store has the database exclusively', async () => {
+  it('gets the database exclusively only if no other store has it open; then no other store can open it', async () => {
     const url = etcd.freshUrl();
     const first = await etcd.open(url);
     await etcd.open(url);

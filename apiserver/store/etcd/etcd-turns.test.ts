@@ -52,7 +52,7 @@ describe('EtcdTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('lets a store write if the one whose turn it is writes nothing for 50 ms (or longer, if writes are slow)', async () => {
+  it('lets a store write before its turn when the next store in the order writes nothing for 50 ms (longer if writes are slow)', async () => {
     for (const [writeMs, patienceMs] of [
       [1, 50],
       [100, 500],

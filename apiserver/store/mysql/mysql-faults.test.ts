@@ -270,7 +270,7 @@ describeWithMysql('MySQL store, with faults', () => {
       expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('repeats its write that hung while it locked the counter; the lock delays the other store only for seconds [slow]', async () => {
+    it('repeats a write that hung under the lock of the counter; another store waits only seconds for the lock [slow]', async () => {
       // This store uses the real clock, because the server measures the time after which it ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();

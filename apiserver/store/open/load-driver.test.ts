@@ -9,7 +9,7 @@ describe('loadDriver [spec experience-drivers]', () => {
     expect(error).to.include({ code: 'refused', message: 'mysql: databases need a driver: npm install mysql2@3' });
   });
 
-  it('returns the loaded module, and rejects unchanged with an error other than a missing package', async () => {
+  it('returns the loaded module, and rejects with the original error when an installed package fails to load', async () => {
     const broken = new Error('broken');
     expect(await loadDriver('etcd', () => Promise.reject(broken)).catch((reason: unknown) => reason)).to.equal(broken);
     expect(await loadDriver('etcd', () => Promise.resolve(7))).to.equal(7);

@@ -101,7 +101,7 @@ describe('commits of several writers', () => {
     expect(published).to.deep.equal([1]);
   });
 
-  it('resolve in order after their changes are sent to the other stores, while the next commit runs', async () => {
+  it('resolve in their order, each after its changes have been sent; the next commit does not wait until they are sent', async () => {
     const sent: (() => void)[] = [];
     commits = new MergedCommits({ store, onCommitted: () => new Promise((resolve) => sent.push(resolve)) });
     const answered: string[] = [];

@@ -77,7 +77,7 @@ describe('the owner of a database', () => {
     return new Promise((resolve) => store.subscribe((upTo) => upTo >= revision && resolve()));
   }
 
-  it('sends creations to the stores without a read of the database, and reads a commit with an update once for all stores', async () => {
+  it('sends changes to other processes: creations without reading the database, a commit with an update after one read for all', async () => {
     const [a, b, c] = three();
     const all = received(b, 5);
     await written(a, create('1', 'x'), create('2', 'y'));
@@ -115,7 +115,7 @@ describe('the owner of a database', () => {
     await late.close();
   });
 
-  it('returns to a store its own changes and those of other stores, in the order of revisions', async () => {
+  it('lets the store of one process read its own changes and those of other processes, in the order of revisions', async () => {
     const [a, b] = three();
     for (const [at, store] of [a, b, a, b].entries()) await written(store, create(`${at}`, ''));
     for (const after of [0, 1, 2, 3]) {
@@ -125,7 +125,7 @@ describe('the owner of a database', () => {
     expect(await b.changes(4, 10)).to.deep.equal([]);
   });
 
-  it('returns a revision that includes all writes of other stores that were acknowledged before the call', async () => {
+  it('returns to a store a current revision that includes all acknowledged writes of the other stores on this database', async () => {
     const [a, b] = three();
     for (let round = 1; round <= 50; round += 1) {
       await written(a, create(`${round}`, ''));
@@ -164,7 +164,7 @@ describe('the owner of a database', () => {
     for (const error of errors) expect(error).to.include({ name: 'StoreError', code: 'crashed' });
   });
 
-  it('passes errors on to the caller, and reports an error after which the database cannot be used', async () => {
+  it('passes the error of a commit on to the caller; also resolves `failed` with it if the database can no longer be used', async () => {
     const [a] = three();
     watched.failure = new StoreError('full', 'the disk is full');
     expect(await rejectionOf(a.commit([create('1', '')]))).to.deep.include({

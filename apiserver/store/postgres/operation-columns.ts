@@ -44,7 +44,10 @@ interface GenerationColumns {
  * set; the item of `sets` is the number of the set.
  */
 interface RequiredColumns {
-  /** For each operation, the number of the set of claims that it requires; undefined when it requires none. */
+  /**
+   * For each operation, the number in `sets` that identifies the claims that the operation requires; undefined when the
+   * operation requires no claims.
+   */
   readonly numbers: readonly (number | undefined)[];
   readonly sets: readonly number[];
   readonly kinds: readonly number[];

@@ -72,7 +72,7 @@ describe('PostgresStore with several servers', () => {
     await store.close();
   });
 
-  it('tries the next server after two seconds when a server is silent, or when a pooler has no server [slow]', async () => {
+  it('tries the next address after 2 s if a server is silent, or if a pooler accepts the login but has no server [slow]', async () => {
     const url = await server.createSchema();
     const silent = await startFake((socket) => socket.resume());
     const pooler = await startFake((socket) => void socket.once('data', () => socket.write(letIn)));

@@ -143,7 +143,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     await Promise.all([store, ...stores].map((each) => each.close()));
   });
 
-  it('reports an unknown outcome when a part of the batch is written, and the rest cannot be written', async () => {
+  it('reports an unknown outcome when a part of the batch is stored, and each retry of the rest loses the connection', async () => {
     const { store, proxy } = await server.openThroughProxy();
     const [a = 0] = await written(store, create('a', '1'));
     proxy.failCommit('after', 'after', 'after');

@@ -30,7 +30,7 @@ describe('parsePostgresUrl', () => {
     });
   }
 
-  it('gives each server the user, the password, the name of the database and the other parameters', () => {
+  it('copies the user, password, database, options and sslmode of a URL of several servers to the URL of each server', () => {
     const { urls } = parsePostgresUrl(
       'postgres://me:s%40,c%2Fr@a,b:2/my%20db?host=c,d&options=-c%20x%3D1&sslmode=disable&target_session_attrs=any',
     );

@@ -66,7 +66,7 @@ describe('the plan of a batch', () => {
     expect([dropped, taken]).to.deep.equal([[], []]);
   });
 
-  it('returns the keys to read by kind, and returns a claim only once although two operations add it', () => {
+  it('returns the keys to read, grouped by kind, and the claims to read, each once even if two operations add the claim', () => {
     const batch = [
       create('a', '', [claim]),
       update('b', 1, { add: [claim], remove: [] }),
@@ -80,7 +80,7 @@ describe('the plan of a batch', () => {
     expect(claims).to.deep.equal([row]);
   });
 
-  it('reads generations only of kinds whose operations have a generation', () => {
+  it('reads the generation of unique indexes only for kinds with an operation that names a generation', () => {
     const batch = [
       { ...create('a', ''), generation: 1 },
       { ...create('b', ''), generation: 1 },

@@ -139,7 +139,7 @@ describe('ConnectionLink', () => {
     expect((await link.get()).isLost).to.equal(false);
   });
 
-  it('lets callers wait up to 5 s after the loss of the connection, and rejects later calls immediately', async () => {
+  it('lets callers wait until 5 s after the loss of the connection, and rejects calls after these 5 s immediately', async () => {
     (await link.open()).isLost = true;
     failure = new StoreError('io', 'gone');
     let isOver = false;

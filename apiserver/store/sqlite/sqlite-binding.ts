@@ -106,8 +106,8 @@ const codesByName: readonly (readonly [prefix: string, code: StoreErrorCode])[] 
 ];
 
 /**
- * Returns a StoreError unchanged. For an error of a binding, returns a StoreError whose code comes from the result code
- * of SQLite; `refused` for result codes that are not listed above.
+ * Returns a StoreError unchanged. For an error of a binding, returns a StoreError whose code depends on the result code
+ * of SQLite. The code is `refused` for a result code that is not in the tables `codes` and `codesByName`.
  */
 export function storeErrorFrom(error: unknown): StoreError {
   if (error instanceof StoreError) return error;

@@ -164,7 +164,7 @@ describe('SqliteStore', () => {
     });
   }
 
-  it('returns the first part of kept data whose last revision is not before the given one; a new history deletes all parts', async () => {
+  it('reads from the kept data the first part that ends at a given revision or later; a new history deletes all parts', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const kept = store.kept!;

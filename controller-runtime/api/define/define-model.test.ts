@@ -76,7 +76,7 @@ describe('defineModel', () => {
     expect(fromClass.components).to.have.keys('Person', 'PersonSpec', 'PersonStatus');
   });
 
-  it('makes the same descriptor from a flat schema (revision 2.9 of the specification) as from a flat class, except for the index', () => {
+  it('makes the same descriptor from a schema and a class without spec (revision 2.9 of the specification), except for indexes', () => {
     const flat = defineModel({
       group: 'old.example.com',
       version: 'v1alpha1',

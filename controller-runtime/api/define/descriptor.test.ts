@@ -62,14 +62,14 @@ describe('descriptorOf', () => {
     });
   });
 
-  it('describes the flat class Person of revision 2.9 of the specification; its singular is the kind in lower case [spec 2.1-singular-default]', () => {
+  it('describes a class whose fields are not in spec (revision 2.9 of the specification); its singular is the kind in lower case [spec 2.1-singular-default]', () => {
     const { components, singular } = descriptorOf(FlatPerson);
     expect(singular).to.equal('person');
     expect(components).to.have.keys('Person');
     expect(components['Person']?.properties?.['otherPerson']).to.deep.equal({ $ref: '#/components/schemas/Person' });
   });
 
-  it('returns the same frozen object at every call, and returns a descriptor unchanged', () => {
+  it('returns the same frozen descriptor at every call for a class, and returns its argument if this is a descriptor', () => {
     const descriptor = descriptorOf(Person);
     expect(descriptorOf(Person)).to.equal(descriptor);
     expect(descriptorOf(descriptor)).to.equal(descriptor);

@@ -46,7 +46,7 @@ describe('rules of models', () => {
     });
   }
 
-  it('a rule with an unknown key does not compile', () => {
+  it('TypeScript reports an unknown key of a rule as a type error, and defineModel refuses the rule', () => {
     // @ts-expect-error -- the key is misspelt
     expect(() => defineModel({ ...options, schema, rules: [{ rule: 'true', mesage: 'a' }] })).to.throw('message');
   });

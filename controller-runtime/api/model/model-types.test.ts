@@ -123,7 +123,7 @@ describe('types of models', () => {
     expect(() => defineModel({ ...names, schema: inItems })).to.throw('did you mean "pattern"?');
   });
 
-  it('the object type is inferred from intersections, nested objects, and unsafe and recursive types', () => {
+  it('FromSchema infers the type of an object from Type.Intersect, Type.Unsafe and Type.Cyclic', () => {
     const both = Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.Optional(Type.Integer()) })]);
     const unsafe = Type.Unsafe<Date>({ type: 'string' });
     const tree = Type.Cyclic(

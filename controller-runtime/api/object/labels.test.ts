@@ -22,7 +22,7 @@ const badValue =
   "Invalid value: \"bad value!\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 describe('checkLabels', () => {
-  it('refuses the labels of the recorded cases that Kubernetes refused, each with its reason', () => {
+  it('refuses the labels that tests of Kubernetes expect to be refused, with the text that these tests expect', () => {
     const keys = tableOf('v1_validation.TestValidateLabels.labelNameErrorCases');
     const values = tableOf('v1_validation.TestValidateLabels.labelValueErrorCases');
     for (const each of [...keys, ...values]) {
@@ -61,7 +61,7 @@ describe('checkLabels', () => {
 });
 
 describe('checkAnnotations', () => {
-  it('refuses the annotations of the recorded cases that Kubernetes refused, each with its reason', () => {
+  it('refuses the annotations that tests of Kubernetes expect to be refused, with the text that these tests expect', () => {
     for (const each of tableOf('api_validation.TestValidateAnnotations.nameErrorCases')) {
       const [cause] = checkAnnotations(each.annotations ?? {}, 'metadata.annotations');
       expect(cause?.message).to.contain(each.expect);

@@ -39,7 +39,7 @@ describe('the checks of names', () => {
     expectVerdicts(checkDnsLabel, (each) => each.dns1123Label);
   });
 
-  it('a DNS subdomain, and a name in the subdomain format, is accepted exactly when Kubernetes accepts it', () => {
+  it('checkDnsSubdomain, and checkName with the format subdomain, accept a value exactly when Kubernetes accepts it', () => {
     expectVerdicts(checkDnsSubdomain, (each) => each.dns1123Subdomain);
     expectVerdicts(
       (value) => checkName(value, 'subdomain'),
@@ -66,7 +66,7 @@ describe('the checks of names', () => {
     }
   });
 
-  it('every recorded name that is valid in the label format is also valid in the subdomain format', () => {
+  it('the subdomain format accepts each test value that the label format accepts', () => {
     const strict = cases.filter((each) => checkName(each.value, 'label').length === 0);
     expect(strict).to.have.length.above(0);
     for (const each of strict) expect(checkName(each.value, 'subdomain')).to.deep.equal([]);

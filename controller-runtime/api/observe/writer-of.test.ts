@@ -23,7 +23,7 @@ describe('the manager that wrote a state of an object', () => {
     expect(writerOf(state([entry('author', first), entry('robot', second, 'status')]), before)).to.equal('robot');
   });
 
-  it('if no entry has changed, the newest entry for the changed part (status or the rest) names the writer; a tie names none', () => {
+  it('if managedFields is unchanged: of its newest entries, the only one for the changed part (status or rest) names the writer', () => {
     const both = [entry('author', first), entry('robot', first, 'status')];
     expect(writerOf(state(both, 2), state(both, 1))).to.equal('author');
     expect(writerOf(state(both, 1, { a: 2 }), state(both, 1, { a: 1 }))).to.equal('robot');

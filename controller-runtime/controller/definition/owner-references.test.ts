@@ -50,7 +50,7 @@ describe('owner references', () => {
     expect(setOwnerReference([ada], ownerReferenceTo(owner('bob', 'u2')))).to.have.length(2);
   });
 
-  it('removeOwnerReference removes the owner’s uid, or returns the given list when no reference has that uid', () => {
+  it('removeOwnerReference removes the reference with the uid of the owner, or returns the same list when there is none', () => {
     const references: readonly OwnerReference[] = [ada];
     expect(removeOwnerReference(references, owner('ada', 'u1'))).to.deep.equal([]);
     expect(removeOwnerReference(references, owner('ada', 'u2'))).to.equal(references);

@@ -61,7 +61,7 @@ describe('OwnRevisions', () => {
     expect(foreign).to.deep.equal(['9', '10']);
   });
 
-  it('forgets a deleted object, even if the event of its deletion is older than the write', async () => {
+  it('forgets all revisions of a deleted object, even a newer one of a write whose response arrives after the deletion', async () => {
     const revisions = new OwnRevisions();
     const answer = deferred();
     const write = revisions.write(

@@ -120,7 +120,7 @@ describe('mappings of watched kinds', () => {
     await at.idle();
   });
 
-  it('if the mapping of one state of an object hangs, the attempt ends after the timeout, and the retry maps this state last', async () => {
+  it('if a mapping hangs for one state of an object, it times out, and the retry maps the other states of the object first', async () => {
     let isHung = false;
     const calls: string[] = [];
     const at = harnessFor(
@@ -245,7 +245,7 @@ describe('mappings of watched kinds', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('context.client refuses requests after the mapping has ended, even if the mapping first reads context.client then', async () => {
+  it('context.client refuses requests after the mapping has returned, even if the property is first read after that', async () => {
     const late: Promise<unknown>[] = [];
     const letGo: (() => void)[] = [];
     const at = harnessFor((_team, context) => {
@@ -265,7 +265,7 @@ describe('mappings of watched kinds', () => {
       expect(error).to.contain('the mapping has ended, so its client refuses the request: is an await missing?');
   });
 
-  it('an event is dropped only when ten thousand other objects wait after a failure [slow]', async () => {
+  it('an event whose mapping fails is dropped only when ten thousand other objects already wait for a retry [slow]', async () => {
     const at = harnessFor(() => {
       throw new Error('never');
     });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { sweptFaults } from './fault-plan.ts';
 
 describe('sweptFaults', () => {
-  it('yields plans that fail each read, or 100 different reads if there are more, and calls in the same way', () => {
+  it('yields plans with a fault in each read and in each call of an external system, up to 100 different ones of each', () => {
     for (const count of [0, 1, 99, 100, 101, 102, 105, 107, 2_999]) {
       const plans = [...sweptFaults({ writes: [], events: 0, reads: count, calls: count })];
       const [reads, calls] = [

@@ -90,7 +90,7 @@ describe('homeostat export and import', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('move all objects from a running server to a new database, and print the same sha256', async () => {
+  it('copy all objects from a running server to a new database, and print the same sha256', async () => {
     const token = 'correct-horse-battery-staple';
     const { url, client } = await serve({ token });
     await client.create(Widget, { metadata: { name: 'w' } });

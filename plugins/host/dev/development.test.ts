@@ -196,7 +196,7 @@ describe('Development', () => {
     await told('shop 1.0.0 is Started');
   });
 
-  it('reports why a version fails at its start, and starts the next version when it is correct', async () => {
+  it('reports why a changed plugin fails at its start, and starts the plugin after a change that corrects the mistake', async () => {
     await develop();
     const main = mainOf("size: { type: 'string' }");
     await write(

@@ -114,7 +114,7 @@ describe('the static files of a plugin', () => {
       }
     });
 
-    it('responds with 304 when the ETag or the time of the client matches the file', async () => {
+    it('responds with 304 when If-None-Match has the ETag of the file, or If-Modified-Since has its Last-Modified', async () => {
       const path = '/plugins/shop/assets/shop.js';
       const { headers } = await ask(path);
       const tag = String(headers.etag);
@@ -203,7 +203,7 @@ describe('the static files of a plugin', () => {
     });
   });
 
-  describe('when a client requests a path outside of the static files, the server', () => {
+  describe('when a client requests an unusual or hostile path, the server', () => {
     before(async () => {
       const outside = await makeFolder({ 'secret.txt': secret, 'deep/secret.txt': secret });
       await symlink(join(outside, 'secret.txt'), inStatic('link.txt'));
@@ -307,7 +307,7 @@ describe('the static files of a plugin', () => {
       }
     });
 
-    it('follows links within the folder of static files, and allows dots within names', async () => {
+    it('follows a link to a file in the folder of static files, and allows two dots within a name', async () => {
       expect((await ask('/plugins/shop/assets/inside.js')).text).to.equal('export const price = 7;');
       expect((await ask('/plugins/shop/assets/a..b/fine.txt')).text).to.equal('fine');
     });
@@ -338,7 +338,7 @@ describe('the static files of a plugin', () => {
     });
   });
 
-  it('are not served to requests with another Host header, or without the token', async () => {
+  it('are not served to a request with the Host header of another site (403), or without the token of the server (401)', async () => {
     const path = '/plugins/shop/assets/shop.js';
     expect((await ask(path, { headers: { host: 'evil.example' } })).status).to.equal(403);
     const token = 'a-token-of-enough-length';

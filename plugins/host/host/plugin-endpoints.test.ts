@@ -205,7 +205,7 @@ describe('the endpoints of a plugin', () => {
   describe('with a mistake', () => {
     const answer = (): ServerResponse => ServerResponse.ok();
 
-    it('fail only their plugin when a router has no group, a forbidden group, or is functional in revision 2.9 [spec 9-style-2.9]', async () => {
+    it('fail only their plugin when a router has no group or a forbidden group, or when a plugin of revision 2.9 has a router [spec 9-style-2.9]', async () => {
       const reserved = route('x.homeostat.internal/v1').GET('/a', answer).build();
       add('nameless', { endpoints: [route().GET('/a', answer).build()] });
       add('foreign', { endpoints: [reserved] });

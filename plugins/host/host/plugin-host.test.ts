@@ -327,7 +327,7 @@ describe('the plugin host', () => {
     });
   });
 
-  it('reports the version of a plugin that it refuses when the plugin is installed while the host runs', async () => {
+  it('reports the version of a refused plugin, even if the plugin was installed while the host ran', async () => {
     const pluginsDir = await makeFolder({});
     const running = new PluginHost({ server, clock, pluginsDir });
     try {

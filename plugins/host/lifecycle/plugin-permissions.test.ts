@@ -123,7 +123,7 @@ describe("the permissions of a plugin's client", () => {
     expect((await server.client.list(Part)).items).to.deep.equal([stored]);
   });
 
-  it('allow reading the kinds that its controllers own, but not writing them', async () => {
+  it('by default, allow reads, but no writes, of a kind of another plugin that a controller lists in "owns"', async () => {
     const reconcile = { reconcile: async (): Promise<void> => undefined };
     const controllers = [controller(Widget, { name: 'widgets', owns: [Part], reconcile })];
     const client = await clientOf(definePlugin({ models: [Widget], controllers }), {});

@@ -27,7 +27,7 @@ describe('dependencies of plugins', () => {
     });
   });
 
-  it('make each plugin of a cycle fail with the cycle in the message, but not a plugin that only depends on it', () => {
+  it('that form a cycle are reported, with the cycle, for each plugin in the cycle, but not for dependents outside of it', () => {
     const all = '"*"';
     expect(
       problemsOf({ a: `{ b: ${all} }`, b: `{ c?: ${all} }`, c: `{ a: ${all} }`, d: `{ a: ${all} }` }),

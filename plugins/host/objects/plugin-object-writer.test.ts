@@ -38,7 +38,7 @@ describe('the writer of a plugin’s object', () => {
 
   afterEach(() => expect(clock.pendingTimers).to.equal(0));
 
-  it('writes each phase once and in order, and only the newest report of a phase', async () => {
+  it('writes the phases in order; of successive waiting reports with the same phase, it writes only the newest', async () => {
     for (const [phase, message] of [
       ['Created', ''],
       ['Starting', '1'],

@@ -194,7 +194,7 @@ describe('Plugin objects', () => {
       host = newHost();
     });
 
-    it('keep the plugin from loading, and fail its dependents; the host is ready', async () => {
+    it('keep the plugin from loading, and fail the plugins that need it; the host is ready', async () => {
       let isLoaded = false;
       const source = pluginSource('a', {});
       host.add({
@@ -217,7 +217,7 @@ describe('Plugin objects', () => {
       expect(host.readinessProblem()).to.equal(undefined);
     });
 
-    it('start the plugin and its dependents when spec.enabled becomes true', async () => {
+    it('start the plugin, and then the plugins that need it, when spec.enabled becomes true', async () => {
       add('a');
       add('b', ['a']);
       add('c', ['b']);
@@ -229,7 +229,7 @@ describe('Plugin objects', () => {
   });
 
   describe('when spec.enabled changes while the host runs', () => {
-    it('stop dependents and then the plugin when spec.enabled becomes false, and start all of them again when it becomes true', async () => {
+    it('stop the plugin, after those that need it, when spec.enabled becomes false, and start all again when it becomes true', async () => {
       add('a');
       add('b', ['a']);
       add('other');

@@ -238,7 +238,7 @@ describe('the settings of a plugin', () => {
       await store('mail', { host: 'a' });
     });
 
-    it("call the plugin's handler once for each change of a value", async () => {
+    it("call the plugin's handler once for each update that changes a value, and not for other updates", async () => {
       add('mail', mailSettings, listening);
       await started();
       await change('mail', { port: 26 });
@@ -339,7 +339,7 @@ describe('the settings of a plugin', () => {
     }
   });
 
-  it('are objects of a kind that the service owns [slow]', async () => {
+  it('are objects of a kind that the server itself owns, not the plugin [slow]', async () => {
     await host.start();
     const registration = server.schemeManager.lookup(kind);
     expect(registration?.owner).to.equal(serviceOwner);

@@ -26,7 +26,7 @@ describe("the administrator's kubeconfig", () => {
     ['has no token', undefined],
     ['the token must be 16 to 1024 printable ASCII characters', 'short'],
   ] as const) {
-    it(`is refused with the message "${problem}", with a cure for all databases and one for SQLite only`, () => {
+    it(`is refused with the message "${problem}", which names a remedy for all databases, and one for SQLite only`, () => {
       const file = fileWith(token);
       const refusal = expect(() => file.read())
         .to.throw(Error)

@@ -78,7 +78,7 @@ describe('the configuration of serve', () => {
     for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });
 
-  it('finds the path of admin.kubeconfig; isOpenByDefault sets --auth open only on loopback and without a token', () => {
+  it('finds the path of admin.kubeconfig; with isOpenByDefault, --auth defaults to open only on loopback without a token', () => {
     expect(read({ database: 'sqlite:/var/lib/h/x.db' }).adminKubeconfig).to.equal('/var/lib/h/admin.kubeconfig');
     expect(read({ database: 'memory:' }).adminKubeconfig).to.equal('data/admin.kubeconfig');
     const authOf = (flags: Readonly<Record<string, unknown>>): string =>
@@ -154,7 +154,7 @@ describe('the configuration of serve', () => {
     expect(config).to.deep.include({ plugins: ['/a', '/b'], insecure: true, host: '0.0.0.0' });
   });
 
-  it('returns false when --leader-elect is false, and no value when this option is not set', () => {
+  it('sets leaderElection to the value of --leader-elect, and leaves it out when this option is not set', () => {
     expect(read({})).not.to.have.property('leaderElection');
     expect(read({ 'leader-elect': true }).leaderElection).to.equal(true);
     expect(read({ 'leader-elect': 'false' }).leaderElection).to.equal(false);

@@ -57,7 +57,7 @@ describe('LineOutput', () => {
     expect(read()).to.equal('after\n');
   });
 
-  it('waits for the reader again after the reader has emptied the pipe', () => {
+  it('when a slow reader has emptied the pipe and new lines fill it again, waits for the reader once more', () => {
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     read();
     output.write('after\n');

@@ -28,7 +28,7 @@ describe('values of JSON', () => {
     ]);
   });
 
-  it('have paths as the server writes them', () => {
+  it('have paths in the notation of Kubernetes, such as spec.items[0].name and metadata.labels[example.com/team]', () => {
     expect(formatPath(['spec', 'items', 0, 'name'])).to.equal('spec.items[0].name');
     expect(formatPath(['metadata', 'labels', 'example.com/team'])).to.equal('metadata.labels[example.com/team]');
   });

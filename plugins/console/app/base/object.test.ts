@@ -19,7 +19,7 @@ describe('the health of an object', () => {
     expect(isBadCondition({ type: 'Painted', status: 'False' })).to.equal(false);
   });
 
-  it('is `deleting` during deletion, and `progressing` when the object waits or its status is of an earlier generation', () => {
+  it('is `deleting` during deletion; `progressing` for an Unknown condition, a phase such as Pending, or an old observedGeneration', () => {
     expect(healthOf(withStatus(condition('Ready', 'False'), { deletionTimestamp: 'now' }))).to.equal('deleting');
     expect(healthOf(withStatus({ observedGeneration: 1 }))).to.equal('progressing');
     expect(healthOf(withStatus({ observedGeneration: 2 }))).to.equal('ok');

@@ -56,7 +56,10 @@ export async function applyObjects(command: ClientCommand): Promise<number> {
   });
 }
 
-/** Calls `work` for each object. If there are several objects, the message about a refused object names its file. */
+/**
+ * Calls `work` for each object, and resolves with the exit code: 1 if `work` failed for one of several objects, else 0.
+ * The printed error names the object's file. Rejects as {@link eachItem} does.
+ */
 function eachObject(objects: readonly FileObject[], work: (object: FileObject) => Promise<void>): Promise<number> {
   return eachItem(objects, work, ({ origin }) => origin);
 }

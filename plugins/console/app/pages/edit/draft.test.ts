@@ -20,7 +20,7 @@ const stored = {
   status: { phase: 'Ready' },
 };
 
-describe('a draft of an object', () => {
+describe('a draft of an object in the editor', () => {
   it('has the fields that people write, but not the fields that the server sets', () => {
     expect(editableOf(stored)).to.deep.equal({
       apiVersion: 'g/v1',
@@ -39,7 +39,7 @@ describe('a draft of an object', () => {
     expect(conflicts).to.deep.equal([]);
   });
 
-  it('names only those managers of a field that have set the field with apply', () => {
+  it('has as owners of a field only those field managers that set the field with apply', () => {
     expect(ownersOfField(stored, ['spec', 'size'])).to.deep.equal(['ci']);
     expect(ownersOfField(stored, ['spec', 'name'])).to.deep.equal([]);
   });

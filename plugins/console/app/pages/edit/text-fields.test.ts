@@ -18,8 +18,8 @@ const schema: KindSchema = {
 const offered = (before: string): readonly string[] =>
   completionAfter(before, schema)?.options.map(({ apply }) => apply) ?? [];
 
-describe('the text of an object', () => {
-  it('is completed by the names of the fields that the schema allows at the cursor', () => {
+describe('the text editor of an object', () => {
+  it('offers the names of the fields that the schema allows at the cursor', () => {
     expect(offered('')).to.deep.equal(['kind: ', 'spec: ']);
     expect(offered('kind: X\nspec:\n  sta')).to.deep.equal(['state: ', 'urgent: ', 'parts: ', 'moods: ']);
     expect(offered('spec:\n  parts:\n    - state: open\n      ')).to.deep.equal(['state: ', 'urgent: ']);
@@ -27,7 +27,7 @@ describe('the text of an object', () => {
     expect(offered('{\n  "spec": {\n    "ur')).to.deep.equal(['state": ', 'urgent": ', 'parts": ', 'moods": ']);
   });
 
-  it('is completed by values that the schema allows, in quotes where YAML would misread them', () => {
+  it('offers the values that the schema allows at the cursor, in quotes where YAML would misread them', () => {
     expect(offered('spec:\n  state: o')).to.deep.equal(['open', 'closed', '"yes"']);
     expect(offered('spec:\n  parts:\n    - urgent: ')).to.deep.equal(['true', 'false']);
     expect(offered('spec:\n  moods:\n    - o')).to.deep.equal(['open', 'closed', '"yes"']);

@@ -31,7 +31,7 @@ describe('the rows of a live list', () => {
     expect(names(rows)).to.equal('cdf');
   });
 
-  it('are only counted when they belong after the last loaded row', () => {
+  it('are not shown, but increase the total, when they are new and sort after the last loaded row of a partly loaded list', () => {
     const rows = startTable(false);
     rows.apply([change('ADDED', 'x'), change('ADDED', 'e')], 0);
     expect([names(rows), rows.total]).to.deep.equal(['bdef', 1002]);
