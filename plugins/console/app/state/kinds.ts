@@ -15,7 +15,7 @@ const defaultDomain = 'homeostat.internal';
  * The domain of the server's own kinds, such as Plugin in the group `plugin.<domain>`. It is the option
  * `--service-domain` of the server; until the kinds are read, the default of this option.
  */
-export const serviceDomain = computed(() => {
+const serviceDomain = computed(() => {
   const domains = (resources.value ?? []).flatMap(({ group, plural }) =>
     plural === 'pluginsettings' && group.startsWith('plugin.') ? [group.slice('plugin.'.length)] : [],
   );
