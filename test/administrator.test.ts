@@ -123,7 +123,7 @@ describe('The first administrator [slow]', () => {
     await end(first.child);
   });
 
-  it('prevents a start of the server while other users of the machine can read the kubeconfig', async () => {
+  it('has a kubeconfig; the server does not start while other users of the machine can read this file', async () => {
     await end((await serve()).child);
     const { token = '' } = access();
     chmodSync(file(), 0o644);

@@ -276,7 +276,7 @@ describe('every middleware of the server', () => {
     expect(unguardedIn(text)).to.deep.equal([]);
   });
 
-  it('is reported as a mistake when `pages` in this file lacks it, or when it responds before the authorization', () => {
+  it('is reported when the list `pages` of this test lacks it, or when it responds to requests before the authorization', () => {
     const text = readFileSync(source, 'utf8');
     const planted = (line: string, before: string): string => text.replace(before, `${line}\n  ${before}`);
     const last = 'app.use(assetRoutes(';

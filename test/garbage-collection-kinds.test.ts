@@ -125,7 +125,7 @@ describe('garbage collection across namespaces and kinds', () => {
   });
 
   for (const policy of ['Foreground', 'Orphan']) {
-    it(`${policy}: the owner waits for dependents of a kind that is not served until the kind is served`, async () => {
+    it(`${policy}: while the kind of a dependent is not served, the deletion of the owner waits`, async () => {
       const owner = (await server.create(machines, newMachine('owner'))) as Owner;
       await server.create(lettersIn('one'), ownedBy(owner, newLetter('hidden')));
       await settled();

@@ -52,8 +52,9 @@ export class OwnerGraph {
   }
 
   /**
-   * Removes an object from the graph, if it was added with this Resource. When a kind is unregistered and registered
-   * again, it gets a new Resource, whose objects stay in the graph.
+   * Removes an object from the graph, but only if it was last added with the same `resource`. A kind that is
+   * registered again gets a new Resource: a removal with the former Resource must not remove what was added with the
+   * new one.
    */
   remove(resource: Resource, { key, uid, owners = [], deletion }: Entry): void {
     if (uid !== undefined && deletion !== undefined && this.#leaving.get(uid)?.resource === resource)

@@ -40,7 +40,7 @@ export class DefinitionViolations {
     this.#add('FieldValueNotSupported', field, `Unsupported value: ${quoteValue(value)}: supported values: ${list}`);
   }
 
-  /** Adds a violation with its message as it is. The other methods begin the message, such as with `Forbidden: `. */
+  /** Adds a violation without a change of its message. The other methods add a prefix, such as `Forbidden: `. */
   add(violation: FieldViolation): void {
     if (!this.isFull) this.found.push(violation);
   }

@@ -28,8 +28,8 @@ export class PolicyList {
   readonly #policies: () => Resource | undefined;
   readonly #bindings: () => Resource | undefined;
   /**
-   * Caches of the policies and bindings that were parsed, by their entries. The object of an entry never changes, so
-   * each entry is parsed only once.
+   * The parsed policies, by their entries; the next field has the parsed bindings. The object of an entry never
+   * changes, so each entry is parsed only once.
    */
   readonly #readPolicies = new WeakMap<Entry, ListedPolicy>();
   readonly #readBindings = new WeakMap<Entry, ListedBinding>();

@@ -89,7 +89,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('that are still receiving the body of a request are closed when a new one arrives and the maximum number is open', async () => {
+  it('at the maximum number: a new connection replaces one on which the body of a request is still arriving', async () => {
     clock = new FakeClock();
     sockets = [];
     listener = new HttpListener((request, response) => request.resume().once('end', () => response.end('ok')), {

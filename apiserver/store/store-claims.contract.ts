@@ -170,7 +170,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
   });
 
-  it('setClaims refuses claims of an outdated revision, but sets the indexes, so that writes with the old generation fail', async () => {
+  it('setClaims at an outdated revision stores the list of unique indexes, not the claims; writes of the old generation fail', async () => {
     const old = await store().setClaims(kind, { ...nothing, indexes: [1], revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1', [[1, 'v']]), generation });

@@ -40,10 +40,10 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   }
 
   /**
-   * Adds a snapshot: the events of an iterable, which has one event for each object. The handler receives these events
+   * Adds a snapshot: the events of an iterable, which has an event for each object. The handler receives these events
    * after the events that wait already, and before all events that are pushed later. The buffer takes each event from
    * the iterable only shortly before its delivery, because a snapshot can have a hundred thousand events. So the caller
-   * must ensure that later changes do not affect the events of the iterable. Does nothing while the buffer has not taken
+   * must ensure that later changes of objects do not affect these events. Does nothing while the buffer has not taken
    * all events of an earlier snapshot.
    */
   pushAll(events: Iterable<HandlerEvent<T>>): void {

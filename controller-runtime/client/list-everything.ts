@@ -16,8 +16,8 @@ export interface Listed<T extends ApiObject> {
 export type EverythingOptions = Omit<ListOptions, 'sort' | 'page' | 'size' | 'limit' | 'continue'>;
 
 /**
- * Reads all matches in chunks, in their state at one revision. Rejects with Expired when the server drops the history
- * of that revision before the last chunk is read.
+ * Reads all objects that the options select, in chunks, in their state at one revision. Rejects with Expired when the
+ * server drops the history of that revision before the last chunk is read.
  */
 export async function listEverything<T extends ApiObject>(
   client: Pick<Client, 'list'>,

@@ -44,8 +44,9 @@ interface Bucket {
 }
 
 /**
- * The limits of {@link EventCorrelator}, as in client-go: `maxSimilar` messages and `similarMs` for the combination of
- * similar events; `burst` and `refillMs` for the events of an object; `maxRemembered` entries in each map.
+ * The limits of {@link EventCorrelator}, as in client-go. Starting with message number `maxSimilar`, events that differ
+ * only in their message become one event, until there is no such event for `similarMs`. An object can have `burst`
+ * events at once, and one more every `refillMs`. Each map has at most `maxRemembered` entries.
  */
 const maxSimilar = 10;
 const similarMs = 600_000;

@@ -83,20 +83,20 @@ describe('example 10: cron job', () => {
     expect(await jobsOf(client)).to.deep.equal([]);
   });
 
-  it('lets several jobs run at the same time with the policy Allow', async () => {
+  it('with the policy Allow, lets several jobs run at the same time', async () => {
     await create(slow);
     await toMinute(20);
     expect(await jobsOf(client)).to.deep.equal(['10 active', '20 active']);
   });
 
-  it('skips a job with the policy Forbid while another one runs', async () => {
+  it('with the policy Forbid, skips a job while another one runs', async () => {
     await create({ ...slow, concurrencyPolicy: 'Forbid' });
     await toMinute(30);
     expect(await jobsOf(client)).to.deep.equal(['10 Complete', '30 active']);
     expect(await reasons()).to.deep.equal(['JobAlreadyActive', 'SuccessfulCreate', 'SuccessfulCreate']);
   });
 
-  it('replaces the running job with the policy Replace', async () => {
+  it('with the policy Replace, deletes the running job and starts a new one', async () => {
     await create({ ...slow, concurrencyPolicy: 'Replace' });
     await toMinute(20);
     expect(await jobsOf(client)).to.deep.equal(['20 active']);

@@ -123,7 +123,7 @@ describe('the history of a server with a planted bug [slow]', () => {
     await expectBroken(this, 'linearizable', { mutant: 'staleReads', ...setups.oneOnSqlite, faults });
   });
 
-  it('breaks a guarantee for watchers if the server does not send them one change in three hundred', async function () {
+  it('breaks a guarantee for watchers if the server omits one of every three hundred changes from watches', async function () {
     const faults = ['slowWatchers'] as const;
     // The lost changes may also be missing in lists in chunks, and then break other guarantees. The test requires only
     // a violation of the guarantee "every write is an event".

@@ -94,7 +94,7 @@ describe('kubectl get [slow]', () => {
     expect(printed).to.deep.equal({ exit: 0, stdout: 'person.demo.example.com/ann\n', stderr: '' });
   });
 
-  it('-o json prints an object and a list [compat output]', async () => {
+  it('with a name, -o json prints the object; without a name, it prints a List [compat output]', async () => {
     const one = await kubectl.run('get', 'person', 'ann', '-o', 'json');
     expect(JSON.parse(one.stdout)).to.deep.include({
       kind: 'Person',

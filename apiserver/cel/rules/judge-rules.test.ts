@@ -251,7 +251,7 @@ describe('rules of schemas', () => {
     for (const [rest, message] of messages)
       it(message + JSON.stringify(rest), () => expect(refusals(withRule(rest), { a: 0 })).to.deep.equal([message]));
 
-    it('contain the error when the evaluation fails', () => {
+    it('contain the error when the evaluation of the rule fails', () => {
       expect(refusals(object({ a: integer }, '1 / self.a > 0'), { a: 0 })).to.deep.equal([
         'spec: Invalid value: "object": division by zero evaluating rule: 1 / self.a > 0',
       ]);

@@ -62,7 +62,8 @@ function entryOf(resource: Resource, change: Change): Entry {
 
 /**
  * Returns the entry of an object that was stored again unchanged, for example with a new encryption key; undefined when
- * the object has changed. The entry is made from the object in memory, which is already converted.
+ * the object has changed. The entry is made from the object in memory, so that no webhook has to convert the stored
+ * bytes to another version.
  */
 function rewrittenEntry({ cache, keyPrefix }: Resource, { key, data, previous, revision }: Change): Entry | undefined {
   const present = cache.get(key.slice(keyPrefix.length));

@@ -43,8 +43,8 @@ export class UnreadablePart extends Error {
  * the objects. Entries are in the order of the calls of {@link add}.
  *
  * The format: a header, a SHA-256 of all other bytes, the revisions, the CRC-32 of each object's bytes, the end of each
- * record, the records, and the fingerprint, which changes with the definitions of the indexes. All numbers have the byte
- * order of the machine.
+ * record, the records, and the fingerprint, which changes with the definitions of the indexes. All numbers have the
+ * byte order of the machine.
  */
 export class PartPacker {
   readonly #fingerprint: string;

@@ -128,7 +128,10 @@ async function changesBefore(
   return { changes: page, before: found.length > limit ? page.at(-1)?.revision : next };
 }
 
-/** Returns the object of an entry; undefined when it cannot be read, or cannot be converted to this version. */
+/**
+ * Returns the object of an entry in the version of `resource`; undefined when the object cannot be read, or cannot be
+ * converted to that version.
+ */
 function shown(resource: Resource, entry: Entry): ApiObject | undefined {
   if (isBroken(entry)) return undefined;
   try {

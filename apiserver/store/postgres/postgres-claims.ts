@@ -31,7 +31,10 @@ export function* storedClaims(rows: readonly ClaimRow[]): Steps<StoredClaims> {
   return { revision: first?.revision ?? 0, ...storedIndexes(first), claims };
 }
 
-/** Returns the unique indexes in a row of `getIndexes`. There is no row before the indexes are first set. */
+/**
+ * Returns the unique indexes of a kind and their generation, from a row of `getIndexes` or `listKindClaims`. Without a
+ * row, or before the indexes are first set, there are no indexes, and the generation is 0.
+ */
 export function storedIndexes(row: Pick<ClaimRow, 'generation' | 'indexes'> | undefined): StoredIndexes {
   return { generation: row?.generation ?? 0, indexes: numbersOf(row?.indexes ?? '') };
 }

@@ -142,8 +142,8 @@ export class ExtensionTable {
   }
 
   /**
-   * Drops a waiting contribution if its extension point belongs to `plugin`: this plugin has started without declaring
-   * the extension point.
+   * Drops a waiting contribution if its extension point belongs to `plugin`. It is called when `plugin` has started
+   * without declaring the extension point.
    */
   #dropWaiting(waiting: Contributed, plugin: string): void {
     if (parseSharedName('an extension point', waiting.point).plugin !== plugin) return;

@@ -62,8 +62,9 @@ export class Shutdown {
   }
 
   /**
-   * Requests an orderly stop. The first signal after this call has no effect, because a terminal sends its signal to
-   * every process of the group.
+   * Requests an orderly stop. Called in a worker when its parent process stops. On Ctrl-C, the terminal sends a signal
+   * to both processes, and the worker may receive its signal after this call. So if that is its first signal, the
+   * worker does not exit at once.
    */
   stop(): void {
     this.#controller.abort();
