@@ -71,10 +71,13 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     look();
     if (signal.aborted) end();
     const isSame = this.#backing instanceof LocalBacking !== asCopy;
-    if (isSame) await this.#backing.follow(life.signal, sink);
-    else await this.#replace(asCopy ? this.#parts.copy() : this.#parts.local(), life.signal, sink);
-    table.off('opened', look);
-    signal.removeEventListener('abort', end);
+    try {
+      if (isSame) await this.#backing.follow(life.signal, sink);
+      else await this.#replace(asCopy ? this.#parts.copy() : this.#parts.local(), life.signal, sink);
+    } finally {
+      table.off('opened', look);
+      signal.removeEventListener('abort', end);
+    }
   }
 
   /**
