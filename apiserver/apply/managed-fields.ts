@@ -78,8 +78,8 @@ export function withEntry(entries: ManagedFields, by: Manager, entry: ManagedFie
 }
 
 /**
- * Returns the changes of a write with the field names of another version. Returns undefined when the object has no form
- * in that version: then the fields count as having the same names there.
+ * Returns the changes of a write with the field names of another version. Returns undefined when the object cannot be
+ * converted to that version. The caller then assumes that the fields have the same names in both versions.
  */
 export type ChangesIn = (apiVersion: string) => Steps<FieldChanges | undefined>;
 
@@ -110,8 +110,8 @@ export class WriteChanges {
   }
 
   /**
-   * Returns the changes with the field names of an entry's version. Returns undefined when {@link of} has not computed
-   * the changes for this version yet.
+   * Returns the changes of the write, with the names that the fields have in the entry's `apiVersion`. Returns
+   * undefined when {@link of} has not computed the changes for this version yet.
    */
   known({ apiVersion }: ManagedFieldsEntry): FieldChanges | undefined {
     return apiVersion === this.#ownVersion ? this.#own : this.#byVersion?.get(apiVersion);

@@ -19,7 +19,10 @@ export interface Grant {
   readonly decision: Decision;
 }
 
-/** The decision about a request is cached if at least this number of rules is about its resource. */
+/**
+ * The minimum number of rules for which a decision is cached. It counts the rules of the user or group in this scope
+ * that name the requested resource, or all resources, without a restriction to names of objects.
+ */
 const fewRules = 4;
 
 /**

@@ -56,7 +56,10 @@ export class Snapshot {
     yield this.#restored([]);
   }
 
-  /** Reads the changes up to the current revision, because the page that was read last may already contain them. */
+  /**
+   * Reads the changes up to the current revision. For each changed object that is not yielded yet, it remembers the
+   * state at the snapshot's revision. Called after each page is read, because the page may contain newer states.
+   */
   async #follow(): Promise<void> {
     const target = await this.#store.currentRevision();
     while (this.#followed < target) {

@@ -39,8 +39,8 @@ interface Place {
   /** Objects that are reported as ADDED first. */
   readonly initial: Iterator<Entry>;
   /**
-   * The result that was last taken from {@link initial}. It becomes undefined when its object is reported: until then,
-   * the next attempt uses the result again.
+   * The result that was last taken from {@link initial}, until its object is reported; then undefined. When the object
+   * must first be converted by a webhook, the watch keeps the result here, and reports the object after the conversion.
    */
   next?: IteratorResult<Entry> | undefined;
   readonly release: () => void;

@@ -54,8 +54,8 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * Follows the kind, with a copy of its own if `asCopy` is true, and otherwise with the server's cache. Ends when the
-   * signal aborts, or when `asCopy` is no longer right for the kind.
+   * Follows the kind until the signal aborts, or until {@link needsCopy} returns another value than `asCopy` for the
+   * kind. If `asCopy` is true, the informer reads its own copy of the objects; otherwise, it reads the server's cache.
    */
   async #followAs(asCopy: boolean, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const { table, model } = this.#parts;

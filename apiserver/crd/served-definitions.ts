@@ -138,7 +138,7 @@ function withoutSingular(definition: CustomResourceDefinition): CustomResourceDe
   return { ...definition, spec: { ...spec, names: { ...spec.names, singular: spec.names.plural } } };
 }
 
-/** The number of values that are frozen in one turn of the event loop, which takes 2 ms. */
+/** The number of values that are frozen in one turn of the event loop. To freeze them takes 2 ms. */
 const frozenPerTurn = 20_000;
 
 /** Freezes a model in several turns of the event loop, because the model of a large definition has 100,000 values. */

@@ -20,7 +20,11 @@ const valuesPerStep = 8192;
 export interface IndexShape {
   /** The position of the index's values in `Entry.values`. */
   readonly position: number;
-  /** Returns the values under which the index has an object. They are distinct, and in the order of code points. */
+  /**
+   * Selects, from the values that an entry has at `position`, those under which this index has an item for the entry:
+   * all of them, or only the first or the last. The index of entries without a value uses the empty string instead.
+   * The result is distinct, and in the order of code points.
+   */
   readonly itemsOf: (values: readonly string[]) => readonly string[];
   readonly itemValues: ItemValues;
 }

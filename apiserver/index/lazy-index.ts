@@ -93,8 +93,8 @@ export class LazyIndex {
   }
 
   /**
-   * Builds an index by the same values as this one, but for the objects of `table`, a new set of objects. This index
-   * stays as it is until the caller replaces it with {@link set}.
+   * Builds the same index for another set of objects: those of `table`. Does not replace this index: the caller does so
+   * with {@link set}.
    */
   *remake(table: EntryTable, entries: NamedEntries): Steps<SortedIndex> {
     return yield* buildIndex(table, entries, { shape: this.#shape, changed: new Set() });

@@ -29,7 +29,7 @@ export function exampleBody(model: ModelDescriptor): object | undefined {
 
 /**
  * True when a component refers to itself, directly or through others. The function repeatedly removes components to
- * which no other refers; if some are left, they form a cycle.
+ * which no remaining component refers. If some components are left at the end, they contain a cycle.
  */
 function refersToItself({ components }: ModelDescriptor): boolean {
   const targets = new Map(Object.entries(components).map(([name, schema]) => [name, targetsOf(schema)]));

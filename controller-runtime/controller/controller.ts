@@ -45,8 +45,8 @@ export interface ControllerParts {
   /** Starts the reporting of the controller, or of one of its shards. Absent when its state and runs are not stored. */
   readonly follow?: ((controller: ReportedController, shard?: ReportedShard) => ControllerReporter) | undefined;
   /**
-   * The number of shards, which are opened and closed while the controller runs. Absent when this process reconciles
-   * all keys.
+   * The number of all shards of the controller. This process reconciles the keys of a shard between the calls of
+   * {@link Controller.open} and {@link Controller.close} for this shard. Absent when this process reconciles all keys.
    */
   readonly shards?: number | undefined;
 }

@@ -124,8 +124,8 @@ export class FakeCloud {
 }
 
 /**
- * Reads the body of a request. Drops the chunks that follow once the maximum length is reached: a body that is cut off
- * is refused.
+ * Reads the body of a request. Drops all further chunks once the body has the maximum length. A PUT with such a body is
+ * refused later, because the body is not one of the expected texts.
  */
 async function readBody(request: IncomingMessage): Promise<string> {
   let body = '';

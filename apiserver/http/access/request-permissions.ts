@@ -205,8 +205,8 @@ export class RequestPermissions {
 }
 
 /**
- * Ignores the error of an authenticator that cannot respond. It has not refused the credential, so the request remains
- * open.
+ * Ignores the error of a check of an open request's credential. An error, for example of an authenticator that cannot
+ * be reached, does not mean that the credential is invalid, so the request is not ended.
  */
 function ignore(): void {}
 

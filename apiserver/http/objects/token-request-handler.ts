@@ -134,7 +134,10 @@ function readTokenRequest(key: ObjectKey, body: unknown): TokenRequestSpec {
   return request.spec ?? {};
 }
 
-/** Checks the value of a field. Empty strings count as absent, because Go clients send them for absent values. */
+/**
+ * Refuses a field whose value is not `expected`, the value that the request's path implies. A field may be absent. An
+ * empty string counts as absent, because Go clients send it for an absent value.
+ */
 function checkField(field: string, value: unknown, expected: string): void {
   if (value === undefined || value === null || value === '' || value === expected) return;
   throw contradictsPath(field, value, expected);

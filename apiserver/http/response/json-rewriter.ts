@@ -53,8 +53,8 @@ export class JsonRewriter {
   #level: Level;
   #state: State = 'between tokens';
   /**
-   * The path from the next value to the member that the rewriter leaves out. Undefined if that member is not in the
-   * next value.
+   * The path from the value that the rewriter reads next to the member that it leaves out. Undefined if this value does
+   * not contain that member.
    */
   #path: readonly string[] | undefined;
   /**

@@ -45,8 +45,8 @@ export const protobufEvents: FrameFormat = {
 };
 
 /**
- * Returns a format like {@link jsonLines}, in which each object has another form. Each stream needs a format of its
- * own, because the form of an event may depend on earlier events.
+ * Returns a format like {@link jsonLines}, but with the objects in the form that `view` gives them. Each stream needs a
+ * format of its own, because the form of an object may depend on earlier events of the stream.
  */
 export function viewedLines(view: ObjectView): FrameFormat {
   const show = view.ofEvents();
@@ -108,8 +108,9 @@ export class PassCache {
 
   /**
    * Returns the next frames for the watchers of a group that have received all changes up to a revision. All these
-   * watchers share one batch. When a change has come after the batch was made, a new batch is made, unless a limit has
-   * cut the old one, or it is long: then its watchers are so far behind that the change can wait for the next batch.
+   * watchers share one batch. A change that comes after the batch was made causes a new batch, with two exceptions: a
+   * batch that a limit has cut, and a batch of at least {@link longBatchBytes}, are returned again. Their watchers are
+   * far behind, and get the change in a later batch.
    */
   batchOf(group: object, { revision, latest }: Range, make: () => Batch): Batch {
     const batches = mapIn(this.#batches, group);

@@ -62,8 +62,8 @@ export function* sortedTexts(texts: Texts): Steps<readonly number[]> {
 }
 
 /**
- * Returns the sort key ({@link keyOf}) of each text, from the end of the prefix that all texts have in common. Returns
- * undefined when {@link keyOf} cannot represent the characters of one of the texts.
+ * Returns the sort key ({@link keyOf}) of each text. The key consists of the first characters after the prefix that all
+ * texts have in common. Returns undefined when {@link keyOf} cannot represent these characters of one of the texts.
  */
 function* keysOf(texts: Texts): Steps<Float64Array | undefined> {
   let from = texts.length === 0 ? 0 : texts.commonLength(0);

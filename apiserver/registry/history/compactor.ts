@@ -9,10 +9,10 @@ export interface Retention {
   /** The minimum number of changes that are kept. Default 10,000. */
   readonly minChanges: number;
   /**
-   * The maximum number of bytes of changed objects, in memory and in the log. Default 256 MiB, or an eighth of this
-   * process's part of the memory of the container or machine if this is less. Above this limit, the oldest changes are
-   * dropped, however recent they are: up to 256 changes at a time. The newest group of up to 256 changes always
-   * stays.
+   * The maximum number of bytes of the changed objects in the history. Memory and the log in the database have the same
+   * history, whose bytes count once. Default 256 MiB, or an eighth of this process's part of the memory of the
+   * container or machine if this is less. Above this limit, the oldest changes are dropped from both, however recent
+   * they are: up to 256 changes at a time. The newest group of up to 256 changes always stays.
    */
   readonly maxBytes: number;
 }

@@ -42,9 +42,9 @@ export class UnreadablePart extends Error {
  * Packs the records of entries: names, owners, and the values of all indexes. Without them, the next start has to parse
  * the objects. Entries are in the order of the calls of {@link add}.
  *
- * The format: a header, a SHA-256 of all other bytes, the revisions, the CRC-32 of each object's bytes, the end of each
- * record, the records, and the fingerprint, which changes with the definitions of the indexes. All numbers have the
- * byte order of the machine.
+ * The format: a header, a SHA-256 of all other bytes, the revision of each object, the CRC-32 of each object's bytes,
+ * the end of each record, the records, and the fingerprint, which changes with the definitions of the indexes. All
+ * numbers have the byte order of the machine.
  */
 export class PartPacker {
   readonly #fingerprint: string;

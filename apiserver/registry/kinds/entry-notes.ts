@@ -52,7 +52,7 @@ export class EntryNotes {
   }
 
   /**
-   * Returns an entry with the record that `note` has: the bytes that {@link write} returned in this or another process.
+   * Returns an entry with the record that `note` contains. {@link write} returned the note in this or another process.
    * The caller has checked that the note begins with the fingerprint of this process.
    */
   entryOf(

@@ -4,8 +4,8 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 /** Converts objects in another program, and keeps the results for a while. */
 export interface RemoteConverter {
   /**
-   * Resolves when all objects are converted to `apiVersion`, and the results are kept. The objects must have the same
-   * version. @throws ApiError InternalError
+   * Resolves when all objects are converted to `apiVersion`, and the results are kept. Before the call, all objects
+   * must be in one version. @throws ApiError InternalError
    */
   fetch(objects: readonly ApiObject[], apiVersion: string): Promise<void>;
   /** Makes the conversion of the object throw this error, until the returned function is called. */

@@ -38,7 +38,7 @@ export class UnservedLog {
   readonly #floors = new Map<number, number>();
   /**
    * The kinds whose changes {@link take} has removed. When such a kind is opened again, its history starts at the
-   * revision of memory at that time.
+   * newest revision that memory has reached when the kind is opened.
    */
   readonly #taken = new Set<number>();
   readonly #kinds = new Set<number>();

@@ -21,9 +21,9 @@ const maxPairwiseValues = 200;
 export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readonly keys: readonly string[] };
 
 /**
- * Returns true when no two items have the same identity, and the items of a map are objects or null. The time is linear
- * in the size of the list. Calls `spend` with the number of values in the objects and lists that must be compared; to
- * compare one value takes some 0.3 µs. Returns false when `spend` returns false.
+ * Returns true when no two items have the same identity. In a list of type `map`, each item must also be an object or
+ * null. The time is linear in the size of the list. Calls `spend` with the number of values in the objects and lists
+ * that must be compared; to compare one value takes some 0.3 µs. Returns false when `spend` returns false.
  * @throws ApiError RequestEntityTooLarge for more than 10,000 items.
  */
 export function isDistinct(items: readonly unknown[], identity: Identity, spend: (values: number) => boolean): boolean {

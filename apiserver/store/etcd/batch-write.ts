@@ -146,7 +146,7 @@ function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, stag
 interface InlineValue {
   readonly name: string;
   readonly size: number;
-  /** The number of bytes that the transaction saves if this value is written before it, and not in it. */
+  /** The number of bytes that all copies of the value take in the transaction, unless the value is staged. */
   readonly saved: number;
 }
 

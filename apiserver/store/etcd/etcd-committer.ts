@@ -18,8 +18,8 @@ export interface EtcdCommitterParts {
 }
 
 /**
- * Commits batches of operations, and assigns numbers to names, such as those of kinds and indexes. Compacts the change log, and
- * starts a new history.
+ * Commits batches of operations, and assigns numbers to names, such as those of kinds and indexes. Compacts the change
+ * log, and starts a new history.
  */
 export class EtcdCommitter {
   readonly #parts: EtcdCommitterParts;

@@ -11,8 +11,9 @@ import { BoundedWait } from '../server/bounded-wait.ts';
 const contendedMs = 1_000;
 
 /**
- * The minimum time in which a store has to write once it is next in the order of the competing stores. It has more
- * time if writes take longer: {@link writesOfPatience} times the duration of the last write.
+ * The minimum time that another store gets for its write when its turn has come. After that, this store writes without
+ * waiting for the other. If writes are slow, the time is {@link writesOfPatience} times the duration of this store's
+ * last write.
  */
 const leastPatienceMs = 50;
 const writesOfPatience = 5;

@@ -12,8 +12,8 @@ const connectTimeoutMs = 5_000;
 const answerTimeoutMs = 40_000;
 
 /**
- * The number of prepared statements that a connection keeps: statements with different numbers of rows for the log, and
- * a few others.
+ * The maximum number of prepared statements that a connection keeps. INSERTs into the log with different numbers of
+ * rows are different prepared statements.
  */
 const maxPreparedStatements = 256;
 

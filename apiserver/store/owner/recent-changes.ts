@@ -26,8 +26,8 @@ export class RecentChanges {
   }
 
   /**
-   * Returns the first `limit` changes after a revision, in revision order; undefined when not all of them are in memory.
-   * Removes from memory the messages of the owner that have only changes up to the revision.
+   * Returns the first `limit` changes after a revision, in revision order; undefined when not all of them are in
+   * memory. The call also removes from memory each {@link CommittedChanges} without a change after the revision.
    */
   after(revision: number, limit: number): readonly Change[] | undefined {
     while ((this.#parts[0]?.upTo ?? Infinity) <= revision) this.#dropFirst();

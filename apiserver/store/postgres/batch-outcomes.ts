@@ -33,8 +33,8 @@ export class BatchOutcomes {
   }
 
   /**
-   * Records the outcomes in the response to a transaction. It contained the operations without a known outcome, in the
-   * order of {@link rest}.
+   * Records the outcomes that the database has returned for a transaction. The transaction contained the operations of
+   * {@link rest}, and the outcomes are in the same order.
    */
   answered({ before, outcomes }: Committed): void {
     this.#before = before;

@@ -18,8 +18,9 @@ export type BatchResult =
   | { readonly kind: 'lost'; readonly error: unknown };
 
 /**
- * Sends a batch as one transaction, in one round trip. One statement locks the row of the revision counter; the next
- * one decides and writes. So the second statement sees everything that was committed before the lock (READ COMMITTED).
+ * Sends a batch as one transaction, in one round trip. The first statement locks the row of the revision counter. The
+ * second one finds the operations with a conflict, and writes the others. It sees everything that was committed before
+ * the lock, because the transaction is READ COMMITTED.
  */
 export async function sendBatch(
   connection: PostgresConnection,

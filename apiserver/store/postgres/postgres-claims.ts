@@ -43,7 +43,7 @@ export type { ClaimRow };
 
 /**
  * Sets the unique indexes and the claims of a kind. The caller has begun a transaction, in which this function locks
- * the counter, so that no commit is decided until the transaction ends.
+ * the counter of revisions. No other transaction can write objects until this one ends.
  */
 export async function setClaims(
   connection: PostgresConnection,

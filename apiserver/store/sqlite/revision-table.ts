@@ -9,7 +9,7 @@ export interface RevisionPairs {
 /**
  * The revisions of a kind's present objects, by the hashes of their keys. The table takes 16 to 32 bytes for each
  * object, and contains no objects that JavaScript's garbage collection would have to visit. Different keys may have
- * equal hashes, but each revision belongs to one object.
+ * equal hashes; their entries differ by the revision, because no two objects have the same revision.
  */
 export class RevisionTable {
   #hashes = new Uint32Array(fewestSlots);

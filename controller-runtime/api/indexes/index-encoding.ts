@@ -7,8 +7,8 @@ export type IndexedType = 'string' | 'date-time' | 'integer' | 'number' | 'boole
 export interface IndexEncoding {
   /**
    * Encodes a field's value.
-   * @throws TypeError for a value of another JavaScript type; RangeError for a value that the type does not allow, such
-   * as 1.5 for `integer`, or a malformed date-time.
+   * @throws TypeError for a value of the wrong JavaScript type, such as a number for `date-time`; RangeError for a
+   * value that the indexed type does not allow, such as 1.5 for `integer`, or a malformed date-time.
    */
   readonly ofValue: (value: unknown) => string;
   /** Encodes a literal of a selector. @throws RangeError for a literal that is not a value of the type. */

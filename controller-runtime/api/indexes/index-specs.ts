@@ -6,7 +6,10 @@ import type { ApiObject } from '../object/object.ts';
 import { parseFieldSelector } from '../selector/parse-selector.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
-/** Collects the indexes that are declared for one model. The callback of a registration receives it (spec 2.8). */
+/**
+ * Collects the indexes that are declared for one model. When a model is registered, `register` passes its IndexSpecs to
+ * the author's callback, which can add further indexes (spec 2.8).
+ */
 export class IndexSpecs<T extends ApiObject = ApiObject> {
   readonly #model: string;
   readonly #specs = new Map<string, IndexSpec<T>>();

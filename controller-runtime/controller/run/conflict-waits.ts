@@ -51,8 +51,8 @@ export class ConflictWaits {
   }
 
   /**
-   * Called when the cache has delivered this state of an object. Calls `onPassed` for each key that waits for a state
-   * of this object later than a revision, if this state is later than that revision.
+   * Called when the cache has delivered a new state of an object. Ends the wait of each key whose conflict an older
+   * state of this object caused, and calls `onPassed` for the key.
    */
   observed(object: ApiObject): void {
     if (this.#targets.size === 0) return;

@@ -207,8 +207,8 @@ function fetchUnknown(
 }
 
 /**
- * Returns the ids of the wishes that a wish waits for, and a text for the deletion that it waits for; undefined when
- * the wish waits for nothing.
+ * Returns what a wish waits for: the ids of other wishes and, while its existing object is being deleted, the text `the
+ * deletion of <id>`. Returns undefined when the wish waits for nothing.
  */
 function waitedFor({ wish: { id, after }, present }: Placed, { states }: Granting): readonly string[] | undefined {
   const isLeaving = present?.metadata.deletionTimestamp !== undefined;

@@ -60,7 +60,10 @@ export class MappingRun {
     return this.#left ?? new Error('the mapping has ended, so its client refuses the request: is an await missing?');
   }
 
-  /** Aborts the signal of the mapping, and makes {@link keysOf} reject with `reason`, even if the call continues. */
+  /**
+   * Aborts the signal of the mapping, and makes {@link keysOf} reject with `reason`, even if the author's mapping
+   * function has not returned its keys yet.
+   */
   leave(reason: Error): void {
     this.#left = reason;
     this.#aborting.abort(reason);

@@ -15,7 +15,10 @@ export interface ChildrenOfKind {
   readonly objects: readonly ApiObject[];
 }
 
-/** The dependents of a kind. A dependent is taken from this table when a wish has its name and namespace. */
+/**
+ * The owner's dependents of one kind. When a wish has the name and namespace of a dependent, the table returns the
+ * dependent for this wish only, and no longer has it in `left`.
+ */
 interface KindTable {
   readonly kind: ChildrenOfKind;
   /** The dependents for which no wish is known yet. When a wish names a dependent, undefined takes its place here. */

@@ -21,8 +21,8 @@ export async function installedPlugins(pluginsDir: string): Promise<readonly str
 }
 
 /**
- * Opens an installed plugin. Rejects when {@link openPluginFolder} rejects, and when the folder does not have the
- * plugin's name.
+ * Opens the plugin in the folder `name`. Rejects when {@link openPluginFolder} rejects, and when the plugin's manifest
+ * has another name.
  */
 export async function openInstalled(pluginsDir: string, name: string): Promise<PluginSource> {
   const folder = join(pluginsDir, name);

@@ -27,8 +27,9 @@ export class BlockedDeletions {
   readonly #counted = new Map<Finalizer, BlockedKind>();
 
   /**
-   * If a controller has a cleanup function, {@link count} will also count the objects whose deletion waits for the
-   * controller's finalizer. It does not count objects that wait for finalizers of a reconciler class.
+   * Adds the finalizer of a controller that has a `cleanup` function: {@link count} then counts the objects whose
+   * deletion waits for this finalizer. Adds nothing for other controllers. A Reconciler has no `cleanup`, because it
+   * handles its finalizers itself, so objects that wait for them are not counted.
    */
   add({ model, finalizer, cleanup }: ControllerDefinition): void {
     if (cleanup !== undefined) this.#finalizers.push({ model, finalizer });

@@ -94,8 +94,8 @@ function useEnd(): AbortSignal {
 const rank: Readonly<Record<Health, number>> = { failing: 0, deleting: 1, progressing: 2, ok: 3 };
 
 /**
- * Sorts the problems by severity. Of several entries for one object, it keeps the first, which has the server's
- * explanation if there is one.
+ * Sorts the entries by severity. If `all` has several entries for one object, keeps only the first of them: `all`
+ * begins with the stuck objects that the server finds, because their entries explain the problem.
  */
 function worstFirst(all: readonly Troubled[]): readonly Troubled[] {
   const first = new Map<string, Troubled>();

@@ -10,7 +10,7 @@ import { pageNamespace } from './route.ts';
 
 /** False while requests get no response. */
 export const isReachable = signal(true);
-/** True once the server has refused the session, until the person logs in again or closes the dialog. */
+/** True once the server has refused the session, until the person logs in again or closes the login dialog. */
 export const isSessionOver = signal(false);
 /** The number of logins. Watches start again when it changes. */
 export const sessionNumber = signal(0);
