@@ -188,7 +188,7 @@ export class Manager {
     this.#controllers.get(name)?.removeSource(source);
   }
 
-  /** Changes the definition that the next start of a controller uses, for example after an election. */
+  /** Changes a controller's definition. Takes effect when the controller starts, for example after the next election. */
   #replace(name: string, change: (definition: ControllerDefinition) => Partial<ControllerDefinition>): void {
     const definition = this.#definitions.get(name);
     if (definition !== undefined) this.#definitions.set(name, Object.freeze({ ...definition, ...change(definition) }));

@@ -187,8 +187,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const { logger } = this.#parts;
     const { owner } = registration;
     const { kind, group } = registration.descriptor;
-    // A read at this point would miss the running writes of the kind's former registration, so the build waits for
-    // them.
+    // If the kind was registered before, writes of that registration may still run, and a read would miss them. So the
+    // objects are read only after these writes have ended.
     const left = this.#leaving.get(stemOf(registration.descriptor));
     if (left !== undefined) await left;
     const parts = {
