@@ -102,7 +102,9 @@ async function find(
     return entry === undefined ? [] : [entry];
   }
   const labelSelector = selectorOf(selector ?? {});
-  const query = compileQuery(cache, { labelSelector, ...(namespace === undefined ? {} : { namespace }) });
+  // The index of names always exists, so a sort by name builds no further index.
+  const sort = [{ field: 'metadata.name' }];
+  const query = compileQuery(cache, { labelSelector, sort, ...(namespace === undefined ? {} : { namespace }) });
   await prepareQuery(cache, query);
   const { entries } = await selectInTurns(cache, query, { count: maxParams + 1 });
   return entries;

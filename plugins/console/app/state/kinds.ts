@@ -3,6 +3,7 @@ import { groupOf, keyOf, readResources } from '../api/resources.ts';
 import type { Resource } from '../api/resources.ts';
 import { toFailure } from '../api/failure.ts';
 import type { ApiFailure } from '../api/failure.ts';
+import { isSettingsKind } from './plugins.ts';
 import { api } from './session.ts';
 
 /** All kinds of the server; undefined until they are read the first time. */
@@ -16,9 +17,7 @@ const defaultDomain = 'homeostat.internal';
  * `--service-domain` of the server; until the kinds are read, the default of this option.
  */
 const serviceDomain = computed(() => {
-  const domains = (resources.value ?? []).flatMap(({ group, plural }) =>
-    plural === 'pluginsettings' && group.startsWith('plugin.') ? [group.slice('plugin.'.length)] : [],
-  );
+  const domains = (resources.value ?? []).filter(isSettingsKind).map(({ group }) => group.slice('plugin.'.length));
   return domains.includes(defaultDomain) ? defaultDomain : (domains[0] ?? defaultDomain);
 });
 
