@@ -301,8 +301,8 @@ export class LocalClient implements PluginClient {
 
   /**
    * Returns the resource of a model, or a promise of it while its kind is not served. If the kind is not registered,
-   * the promise rejects: with ApiError ServiceUnavailable if the kind will be served again, otherwise with NotFound. It
-   * also rejects with NotFound if the indexes of a registered kind cannot be built.
+   * the promise rejects: with ApiError ServiceUnavailable if the kind will be served again, otherwise with NotFound. If
+   * the objects of a registered kind cannot be indexed, it rejects with ServiceUnavailable, because they still exist.
    * @throws ApiError NotFound for a version in which objects are only stored
    */
   #resource(model: Model): Promise<Resource> | Resource {
@@ -332,6 +332,8 @@ export class LocalClient implements PluginClient {
     try {
       return offered(await this.#parts.table.whenReady(gvk));
     } catch (cause) {
+      const failure = this.#parts.table.failureOf(gvk);
+      if (failure !== undefined) throw failure;
       const { group, plural } = gvk;
       const refusal = plural === undefined ? undefined : this.#parts.absent.refusalOf({ group, plural });
       if (refusal !== undefined) throw refusal;

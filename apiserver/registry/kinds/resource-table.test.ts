@@ -86,6 +86,11 @@ describe('a kind whose objects could not be indexed', () => {
         'message',
         'things.things.example.com is not served, because its objects could not be indexed',
       );
+      const inProcess = await server.client.get(Unique, 'a').catch((error: unknown) => error);
+      expect(inProcess).to.include({
+        reason: 'ServiceUnavailable',
+        message: 'things.things.example.com is not served, because its objects could not be indexed',
+      });
     } finally {
       await server.stop();
     }

@@ -112,11 +112,21 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return slot;
   }
 
+  /** Returns the registered kind; undefined when no kind with this name is registered. */
+  #slotOf(gvk: GroupVersionKind): Slot | undefined {
+    const registration = this.#parts.schemes.lookup(gvk);
+    return registration && this.#slots.get(keyOf(registration.descriptor));
+  }
+
   /** Returns a served kind in this version; undefined when the kind is not served. */
   get(gvk: GroupVersionKind): Resource | undefined {
-    const registration = this.#parts.schemes.lookup(gvk);
-    const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
-    return slot?.resource?.inVersion(gvk.version);
+    return this.#slotOf(gvk)?.resource?.inVersion(gvk.version);
+  }
+
+  /** Returns the error of each request for a kind, when its objects could not be indexed; undefined for other kinds. */
+  failureOf(gvk: GroupVersionKind): ApiError | undefined {
+    const slot = this.#slotOf(gvk);
+    return slot?.hasFailed === true ? notServedYet(slot) : undefined;
   }
 
   /**
@@ -145,8 +155,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
    * another error when the kind is not registered, or is unregistered before it is served.
    */
   async whenReady(gvk: GroupVersionKind): Promise<Resource> {
-    const registration = this.#parts.schemes.lookup(gvk);
-    const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
+    const slot = this.#slotOf(gvk);
     if (slot === undefined) throw new Error(`${apiVersionOf(gvk)} ${gvk.kind} is not registered`);
     const resource = await slot.ready;
     return resource.inVersion(gvk.version) ?? resource;
