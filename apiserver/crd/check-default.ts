@@ -48,9 +48,9 @@ export class DefaultCheck {
     }
     const object: object = { value: JSON.parse(text) as unknown };
     const root = { type: 'object', properties: { value: schema } } as const;
-    const pruned = new Pruner(this.#shapes.root(root)).prune(object);
-    if (pruned.some((path) => !isMetadata(path)))
-      violations.invalid(field, schema.default, 'must not have unknown fields');
+    // The metadata of embedded resources is pruned to a fixed list of fields, but a default may have other fields there.
+    const pruner = new Pruner(this.#shapes.root(root), { keepsMetadata: true });
+    if (pruner.prune(object).length > 0) violations.invalid(field, schema.default, 'must not have unknown fields');
     for (const { field: place = '', message, reason } of yield* this.#explain(root, object))
       violations.add({ field: `${field}${place.slice('value'.length)}`, message, reason });
   }
@@ -64,12 +64,4 @@ export class DefaultCheck {
       yield wholeTurn;
     }
   }
-}
-
-/**
- * True for a path that contains a field `metadata`. The metadata of embedded resources is pruned to a fixed list of
- * fields, but a default may have other fields there, so these are not reported.
- */
-function isMetadata(path: string): boolean {
-  return path.split('.').includes('metadata');
 }

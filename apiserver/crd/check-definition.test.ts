@@ -70,6 +70,27 @@ describe('the rules of definitions', () => {
     }
   });
 
+  it('refuse unknown fields in a default, also below a field `metadata`, but not in the metadata of an embedded resource', () => {
+    const rule = (a: DefinitionSchema): string =>
+      `default: Invalid value: ${JSON.stringify(a.default)}: must not have unknown fields`;
+    const fields = { metadata: { type: 'object', properties: { b: text } }, b: text } as const;
+    const plain = { type: 'object', properties: fields } as const;
+    for (const value of [{ c: 'x' }, { metadata: { c: 'x' } }]) {
+      const a = { ...plain, default: value };
+      expect(wrongIn(a)).to.deep.equal([rule(a)]);
+    }
+    expect(wrongIn({ ...plain, default: { metadata: { b: 'x' }, b: 'y' } })).to.deep.equal([]);
+    const embedded = {
+      type: 'object',
+      properties: { b: text },
+      'x-kubernetes-embedded-resource': true,
+    } as const;
+    const resource = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', c: 'x' } };
+    expect(wrongIn({ ...embedded, default: resource })).to.deep.equal([]);
+    const odd = { ...embedded, default: { ...resource, c: 'x' } };
+    expect(wrongIn(odd)).to.deep.equal([rule(odd)]);
+  });
+
   it('allow only `additionalProperties: true` in a schema with fields, as Kubernetes does', () => {
     const withFields = { type: 'object', properties: { b: text } } as const;
     expect(wrongIn({ ...withFields, additionalProperties: true })).to.deep.equal([]);

@@ -29,11 +29,14 @@ const unknownShape: Shape = {
  */
 export class Pruner {
   readonly #root: Shape;
+  readonly #keepsMetadata: boolean;
   readonly #path: PathSegment[] = [];
   #found: string[] | undefined;
 
-  constructor(root: Shape) {
+  /** With `keepsMetadata`, the unknown fields in the metadata of the object and of embedded resources stay. */
+  constructor(root: Shape, { keepsMetadata = false }: { readonly keepsMetadata?: boolean } = {}) {
     this.#root = root;
+    this.#keepsMetadata = keepsMetadata;
   }
 
   /** Prunes an object in place. Returns the paths of the first 100 removed fields, in the order of the object. */
@@ -55,7 +58,7 @@ export class Pruner {
         if (!keepsUnknown) this.#remove(fields, name);
       } else if (child === 'metadata') {
         const value = fields[name];
-        if (isJsonObject(value)) this.#pruneMetadata(value, name);
+        if (!this.#keepsMetadata && isJsonObject(value)) this.#pruneMetadata(value, name);
       } else if (child !== 'anything') {
         const value = fields[name];
         if (typeof value === 'object' && value !== null) this.#pruneValue(value, child, name);
