@@ -23,6 +23,7 @@ import { followIdOf, type OwnedSource, type WatchSource } from './definition/fol
 import { cacheIdOf, kindIdOf } from './definition/kind-id.ts';
 import { Mappings } from './sources/mappings.ts';
 import { OwnRevisions } from './run/own-revisions.ts';
+import { QuietWrites } from './run/quiet-writes.ts';
 import { RelatedObjects } from './run/related-objects.ts';
 import type { RunRecord } from './observe/run-history.ts';
 import { RunObserver } from './observe/run-observer.ts';
@@ -75,7 +76,7 @@ export class Controller {
   readonly #view: CacheView;
   readonly #statusWrites = new OwnRevisions();
   readonly #finalizerWrites = new OwnRevisions();
-  readonly #quietWrites = new OwnRevisions();
+  readonly #quietWrites = new QuietWrites();
   readonly #shared: ShardParts['shared'];
   readonly #queue: Pick<WorkQueue, 'add'>;
   readonly #pool: WorkerPool;
@@ -121,7 +122,6 @@ export class Controller {
       statusWrites: this.#statusWrites,
       finalizerWrites: this.#finalizerWrites,
       quietWrites: this.#quietWrites,
-      quietKinds: quietKindsOf(definition),
     };
     if (shards === undefined) {
       const { queue } = this.#add(0, { client, follow: parts.follow });
@@ -364,9 +364,4 @@ export class Controller {
 
 function sum<T>(items: readonly T[], count: (item: T) => number): number {
   return items.reduce((total, item) => total + count(item), 0);
-}
-
-/** Returns the kinds with a source that ignores the controller's own writes. */
-function quietKindsOf({ owns, watches }: ControllerDefinition): ReadonlySet<string> {
-  return new Set([...owns, ...watches].filter((each) => each.ignoreOwnWrites).map(({ model }) => kindIdOf(model)));
 }

@@ -29,10 +29,7 @@ export interface ShardParts {
   readonly logger: Logger;
   readonly uuid: () => string;
   /** The parts that the runs of all shards of a controller share. */
-  readonly shared: Pick<
-    RunParts,
-    'view' | 'related' | 'ownKind' | 'statusWrites' | 'finalizerWrites' | 'quietWrites' | 'quietKinds'
-  >;
+  readonly shared: Pick<RunParts, 'view' | 'related' | 'ownKind' | 'statusWrites' | 'finalizerWrites' | 'quietWrites'>;
   readonly observer: RunObserver;
   readonly pool: WorkerPool;
   /** Starts the reporting of the shard; undefined when its state and runs are not stored. */

@@ -105,23 +105,31 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it("with ignoreOwnWrites, enqueue keys for updates of other clients, but not for the controller's own updates", async () => {
-      let runs = 0;
-      const at = await runTeam(transport, {
-        owns: [owned(Worker, { ignoreOwnWrites: true })],
-        async reconcile({ object, ensure }: TeamRun) {
-          runs += 1;
-          await ensure(Worker, 'w', { spec: { task: `size ${object.spec.size}` } });
-        },
+    const quiet = { ignoreOwnWrites: true };
+    const toRed = (): MappedKeys => ['red'];
+    for (const [sources, options] of [
+      ['an owned kind', { owns: [owned(Worker, quiet)] }],
+      ['two sources of one kind', { owns: [owned(Worker, quiet)], watches: [on(Worker, toRed, quiet)] }],
+      ['a source with metadataOnly', { watches: [on(Worker, toRed, { ...quiet, metadataOnly: true })] }],
+    ] as const) {
+      it(`with ignoreOwnWrites, enqueue keys for updates of other clients only: ${sources}`, async () => {
+        let runs = 0;
+        const at = await runTeam(transport, {
+          ...options,
+          async reconcile({ object, ensure }: TeamRun) {
+            runs += 1;
+            await ensure(Worker, 'w', { spec: { task: `size ${object.spec.size}` } });
+          },
+        });
+        const afterCreation = runs;
+        await at.client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 2 } } });
+        await at.settle();
+        expect(runs).to.equal(afterCreation + 1);
+        await setBusy(at, 'w');
+        expect(runs).to.be.greaterThan(afterCreation + 1);
+        await at.stop();
       });
-      const afterCreation = runs;
-      await at.client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 2 } } });
-      await at.settle();
-      expect(runs).to.equal(afterCreation + 1);
-      await setBusy(at, 'w');
-      expect(runs).to.equal(afterCreation + 2);
-      await at.stop();
-    });
+    }
 
     it('enqueue keys with the priority that the mapping returns', async () => {
       const order: string[] = [];
@@ -183,6 +191,34 @@ describe('the kinds that a controller follows', () => {
         on(Worker, () => []),
       ),
     ).to.throw('there is no controller "teem"');
+    await kit.stop();
+    await server.stop();
+  });
+
+  it('ignore own writes also when addWatch added them, if they have ignoreOwnWrites', async () => {
+    let runs = 0;
+    const clock = new FakeClock();
+    const server = await startTestServer({ clock, models: [Team, Worker] });
+    const teams = controller(Team, {
+      async reconcile({ object, ensure }) {
+        runs += 1;
+        await ensure(Worker, 'w', { spec: { task: `size ${object.spec.size}` } });
+      },
+    });
+    const kit = createTestKit({ server, controllers: [teams], clock });
+    await server.client.create(Team, { metadata: { name: 'red' }, spec: { size: 1 } });
+    await kit.settle();
+    const handle = kit.manager.addWatch(
+      'team',
+      on(Worker, () => ['red'], { ignoreOwnWrites: true }),
+    );
+    await eventually(() => handle.hasSynced());
+    await kit.settle();
+    const before = runs;
+    await server.client.patch(Team, 'red', { type: 'merge', patch: { spec: { size: 2 } } });
+    await kit.settle();
+    expect((await server.client.get(Worker, 'w')).spec.task).to.equal('size 2');
+    expect(runs).to.equal(before + 1);
     await kit.stop();
     await server.stop();
   });

@@ -74,4 +74,21 @@ describe('OwnRevisions', () => {
     await write;
     expect(revisions.size).to.equal(0);
   });
+
+  it('remembers at most 10,000 objects, and forgets the oldest ones first, even if no event arrives', async () => {
+    const revisions = new OwnRevisions();
+    const foreign: string[] = [];
+    const write = (key: string, send: () => Promise<string>): Promise<string> =>
+      revisions.write(key, send, (revision) => revision);
+    const slow = deferred();
+    const writing = write('slow', () => slow.promise);
+    for (let number = 1; number <= 10_001; number += 1) await write(`w-${number}`, async () => String(number));
+    expect(revisions.size).to.equal(10_000);
+    for (const number of [1, 2, 3, 10_001])
+      revisions.decide(`w-${number}`, String(number), () => foreign.push(`w-${number}`));
+    slow.resolve('20000');
+    await writing;
+    revisions.decide('slow', '20000', () => foreign.push('slow'));
+    expect(foreign).to.deep.equal(['w-1', 'w-2']);
+  });
 });

@@ -1,5 +1,12 @@
 import { compareRevisions } from '../../cache/compare-revisions.ts';
 
+/**
+ * The maximum number of keys with remembered revisions. No event arrives for some writes: those that changed nothing,
+ * and those of objects that a source does not select. Beyond this number, the oldest key is forgotten; the event of
+ * its write then counts as the change of another writer, which only causes one more run.
+ */
+const maxKeys = 10_000;
+
 interface KeyRevisions {
   /** The number of writes that have no response yet. */
   inFlight: number;
@@ -53,6 +60,7 @@ export class OwnRevisions {
       state.inFlight -= 1;
       if (revision !== undefined) state.own.add(revision);
       if (state.inFlight === 0) this.#decideAll(key, state);
+      if (this.#keys.size > maxKeys) this.#forgetOldest();
     }
   }
 
@@ -94,6 +102,13 @@ export class OwnRevisions {
       if (state.isGone || compareRevisions(revision, state.seen) <= 0) state.own.delete(revision);
     }
     if (state.own.size === 0) this.#keys.delete(key);
+  }
+
+  /** Forgets the oldest key that has no write in flight. */
+  #forgetOldest(): void {
+    for (const [key, { inFlight }] of this.#keys) {
+      if (inFlight === 0) return void this.#keys.delete(key);
+    }
   }
 
   #stateOf(key: string): KeyRevisions {

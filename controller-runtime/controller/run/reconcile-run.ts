@@ -11,6 +11,7 @@ import { formatTime } from '../../clock/format-time.ts';
 import type { HotLoopDetector } from './hot-loop.ts';
 import { outcomeOfError, outcomeOfResult, type Outcome } from './outcome.ts';
 import type { OwnRevisions } from './own-revisions.ts';
+import type { QuietWrites } from './quiet-writes.ts';
 import type { ReconcileContext, ReconcileRequest, ReconcileResult } from '../definition/reconciler.ts';
 import type { ObjectSlots, SlotRun } from './object-slots.ts';
 import type { RelatedObjects } from './related-objects.ts';
@@ -30,8 +31,7 @@ export interface RunParts {
   readonly related: RelatedObjects;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
-  readonly quietWrites: OwnRevisions;
-  readonly quietKinds: ReadonlySet<string>;
+  readonly quietWrites: QuietWrites;
   /** Returns the memory of the controller's external effects. */
   readonly effects: () => EffectMemory;
   readonly hotLoop: HotLoopDetector;
@@ -77,11 +77,11 @@ export class ReconcileRun {
   constructor(parts: RunParts, task: RunTask) {
     this.#parts = parts;
     this.#task = task;
-    const { client, view, statusWrites, quietWrites, quietKinds, ownKind, logsWrites } = parts;
+    const { client, view, statusWrites, quietWrites, ownKind, logsWrites } = parts;
     const { reconcileID } = task;
     const { kindId: ownKindId } = ownKind;
     const abort = this.#abort;
-    const writes = { statusWrites, quietWrites, quietKinds };
+    const writes = { statusWrites, quietWrites };
     this.#client = new RunClient({ client, reconcileID, abort, view, ...writes, ownKindId, logsWrites });
   }
 

@@ -7,6 +7,7 @@ import type { AnyWriteOptions, ReadCall, WriteCall } from '../../client/forwardi
 import { inSpan, type SpanOptions } from '../../telemetry/tracing.ts';
 import { idOf, targetIn, targetOf, type CacheView, type Target } from './cache-view.ts';
 import type { OwnRevisions } from './own-revisions.ts';
+import type { QuietWrites } from './quiet-writes.ts';
 import { subresourceOf, WriteLog } from './write-log.ts';
 
 /**
@@ -26,10 +27,8 @@ export interface RunClientParts {
   readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
-  /** Remembers the runs' writes to the kinds in `quietKinds`, so that the controller ignores the events of these writes. */
-  readonly quietWrites?: OwnRevisions;
-  /** The ids of the kinds for which the controller ignores events of its own writes. */
-  readonly quietKinds?: ReadonlySet<string>;
+  /** Remembers the runs' writes for the sources that ignore the controller's own writes. Default: no such source. */
+  readonly quietWrites?: QuietWrites;
   /** The id of the controller's own kind, whose status writes are remembered. */
   readonly ownKindId: string;
   /** True to record the writes in {@link RunClient.writes}. Default false. */
@@ -138,18 +137,14 @@ export class RunClient extends ForwardingClient {
     const source = sourceOf(call, options);
     const { target } = source;
     const sendBound = (): Promise<R> => this.#logged(call, { source, options }, () => send(this.#bound(options)));
-    // `quietWrites` remembers only writes to the kinds in `quietKinds`: it forgets a write when the event of the write
-    // arrives. It would never forget a write to any other kind.
-    const { quietKinds, quietWrites } = this.#parts;
-    if (quietWrites !== undefined && quietKinds?.has(target.kindId) === true && options?.dryRun !== true) {
-      return quietWrites.write(idOf(target), sendBound, (result) => result?.metadata.resourceVersion);
-    }
-    const isFollowed = target.kindId === this.#parts.ownKindId && options?.dryRun !== true;
-    if (!isFollowed || !writesStatus(call, options)) return sendBound();
+    if (options?.dryRun === true) return sendBound();
+    const { ownKindId, quietWrites, statusWrites } = this.#parts;
+    const sendQuietly = (): Promise<R> => quietWrites?.write(target, sendBound) ?? sendBound();
+    if (target.kindId !== ownKindId || !writesStatus(call, options)) return sendQuietly();
     const wanted = this.#wantedStatus(call, target) ?? {};
     // The revision counts as this run's own only if the resulting status is the one that the run wanted; otherwise
     // another client changed the status, too.
-    return this.#parts.statusWrites.write(idOf(target), sendBound, (result) =>
+    return statusWrites.write(idOf(target), sendQuietly, (result) =>
       deepEqual(statusOf(result) ?? {}, wanted) ? result?.metadata.resourceVersion : undefined,
     );
   }

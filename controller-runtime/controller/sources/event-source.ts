@@ -9,6 +9,7 @@ import { followIdOf, type OwnedSource, type WatchSource } from '../definition/fo
 import { cacheIdOf, groupOf } from '../definition/kind-id.ts';
 import type { Mappings } from './mappings.ts';
 import type { OwnRevisions } from '../run/own-revisions.ts';
+import type { QuietWrites } from '../run/quiet-writes.ts';
 import { controllerOf } from '../definition/owner-references.ts';
 import { isResync, judgeOwnEvent, type OwnEventVerdict } from './own-event-filter.ts';
 import type { ObjectChange } from '../definition/predicates.ts';
@@ -23,8 +24,7 @@ export interface EventSourceParts {
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
-  /** The revisions of the controller's own writes to kinds with `ignoreOwnWrites`. */
-  readonly quietWrites: OwnRevisions;
+  readonly quietWrites: QuietWrites;
   /**
    * Called with each state that a cache delivers, after the event was handled. Mappings may still enqueue keys for the
    * event later.
@@ -91,6 +91,7 @@ export class EventSource {
   remove(source: OwnedSource | WatchSource): void {
     this.#registrations.get(source)?.remove();
     this.#registrations.delete(source);
+    this.#parts.quietWrites.remove(source);
   }
 
   /** True while at least one owned or watched source receives the events of the cache with this id. */
@@ -152,16 +153,16 @@ export class EventSource {
   /**
    * Returns a function that ignores the updates that this controller itself wrote, if the source has `ignoreOwnWrites`.
    */
-  #quieted({ ignoreOwnWrites }: OwnedSource | WatchSource, enqueue: Enqueue): Enqueue {
-    if (!ignoreOwnWrites) return enqueue;
-    const { quietWrites } = this.#parts;
+  #quieted(source: OwnedSource | WatchSource, enqueue: Enqueue): Enqueue {
+    if (!source.ignoreOwnWrites) return enqueue;
+    const ownWrites = this.#parts.quietWrites.add(source);
     return (change, priority) => {
       const { object } = change;
       const { resourceVersion } = object.metadata;
-      const id = idOf(targetOf(object));
+      const key = formatKey(keyOf(object));
       if (change.type !== 'MODIFIED') enqueue(change, priority);
-      else quietWrites.decide(id, resourceVersion, () => enqueue(change, priority));
-      quietWrites.observed(id, resourceVersion, change.type === 'DELETED');
+      else ownWrites.decide(key, resourceVersion, () => enqueue(change, priority));
+      ownWrites.observed(key, resourceVersion, change.type === 'DELETED');
     };
   }
 

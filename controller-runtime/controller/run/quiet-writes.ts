@@ -1,0 +1,44 @@
+import { formatKey } from '../../api/index.ts';
+import type { ApiObject } from '../../api/index.ts';
+import type { FollowedKind } from '../definition/followed-kind.ts';
+import { kindIdOf } from '../definition/kind-id.ts';
+import type { Target } from './cache-view.ts';
+import { OwnRevisions } from './own-revisions.ts';
+
+/**
+ * Remembers the controller's own writes for each source with `ignoreOwnWrites`, so that the source ignores the events
+ * of these writes. Each source has a memory of its own, because it receives each event itself, and forgets the write
+ * then.
+ */
+export class QuietWrites {
+  readonly #sources = new Map<FollowedKind, OwnRevisions>();
+
+  /** The number of events that wait for the response to a write. */
+  get undecided(): number {
+    let count = 0;
+    for (const { undecided } of this.#sources.values()) count += undecided;
+    return count;
+  }
+
+  /** Adds a source, and returns its memory, in which the keys of objects are those of {@link formatKey}. */
+  add(source: FollowedKind): OwnRevisions {
+    const revisions = new OwnRevisions();
+    this.#sources.set(source, revisions);
+    return revisions;
+  }
+
+  remove(source: FollowedKind): void {
+    this.#sources.delete(source);
+  }
+
+  /** Sends a write of the object, and remembers the revision that the write created. */
+  write<R extends ApiObject | undefined>({ kindId, key }: Target, send: () => Promise<R>): Promise<R> {
+    let sendAll = send;
+    for (const [{ model }, revisions] of this.#sources) {
+      if (kindIdOf(model) !== kindId) continue;
+      const sendInner = sendAll;
+      sendAll = () => revisions.write(formatKey(key), sendInner, (result) => result?.metadata.resourceVersion);
+    }
+    return sendAll();
+  }
+}
