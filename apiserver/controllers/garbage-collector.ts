@@ -179,7 +179,7 @@ export class GarbageCollector {
     if (this.#graph.isEmpty && this.#undecided.size === 0) return;
     // The entries are copied, because commits in progress still change the kind, although this controller no longer
     // receives its changes.
-    const release = this.#release(resource, [...resource.cache.entries()]);
+    const release = this.#release(resource, resource.cache.places());
     if (resource.cache.size <= learnedAtOnce) allSteps(release);
     else this.#beginLearning(runInTurns(release));
   }
@@ -188,23 +188,24 @@ export class GarbageCollector {
    * Removes from the graph the objects of a kind that is no longer served. The kind may be served again before all are
    * removed.
    */
-  *#release(resource: Resource, entries: readonly Entry[]): Steps<void> {
+  *#release(resource: Resource, entries: Iterable<Entry>): Steps<void> {
     const kind = kindName(resource.model.group, resource.model.kind);
-    for (const [at, entry] of entries.entries()) {
+    let at = 0;
+    for (const entry of entries) {
       if (this.#queue.isStopped) return;
       this.#graph.remove(resource, entry);
       const id = idOf({ resource, key: entry.key });
       if (this.#undecided.get(id)?.node.resource === resource) this.#undecided.delete(id);
-      if (at % learnedPerStep === 0) yield;
+      if (++at % learnedPerStep === 0) yield;
     }
     // While the kind is not served, no event reports the deletion of its objects. So their dependents wait until the
     // kind is served again.
-    for (const [at, { uid }] of entries.entries()) {
+    for (const { uid } of entries) {
       for (const node of this.#graph.dependentsOf(uid)) {
         if (this.#followed.has(kind)) this.#queue.add(node);
         else this.#undecided.set(idOf(node), { node, kind });
       }
-      if (at % learnedPerStep === 0) yield;
+      if (++at % learnedPerStep === 0) yield;
     }
   }
 

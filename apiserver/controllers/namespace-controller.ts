@@ -5,6 +5,8 @@ import { defaultNamespace, isNamespaceKind, namespaceFinalizer, namespaceKind } 
 import type { NamespaceObject } from '../builtin/namespace-kind.ts';
 import type { FeedChange } from '../index/feed-change.ts';
 import type { Entry } from '../index/entry.ts';
+import type { KindCache } from '../index/kind-cache.ts';
+import type { KindIndex } from '../index/kind-index.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -171,6 +173,7 @@ export class NamespaceController {
     await this.#deleteContents(name);
     // If objects remain, a later change wakes the namespace again: an object loses its finalizers, a creation in
     // progress is committed, or a kind is served.
+    await this.#prepareContents();
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
   }
 
@@ -181,13 +184,14 @@ export class NamespaceController {
    */
   async #deleteContents(name: string): Promise<void> {
     const failures: unknown[] = [];
+    await this.#prepareContents();
     const contents = this.#contents(name);
     const first = contents.filter(([{ model }]) => !staysWithOwner(model));
     for (const [resource, entries] of first.length > 0 ? first : contents) {
       try {
         await deleteEntries(
           this.#parts.registry,
-          { resource, entries: entries.filter(isUndeclared) },
+          { resource, entries, isWanted: ({ deletion }) => deletion === undefined },
           { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
         );
       } catch (error) {
@@ -198,14 +202,27 @@ export class NamespaceController {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Returns the objects of a namespace, grouped by kind. Kinds without objects are left out. */
-  #contents(name: string): readonly (readonly [Resource, readonly Entry[]])[] {
-    const namespaced = this.#parts.table.served().filter(({ model }) => model.scope === 'Namespaced');
-    return namespaced.flatMap((resource) => {
-      const broken = [...resource.cache.broken.values()].filter(({ namespace }) => namespace === name);
-      const entries = [...entriesIn(resource, name), ...broken];
-      return entries.length === 0 ? [] : [[resource, entries] as const];
+  /** Builds the missing indexes that {@link #contents} reads, in several turns of the event loop if a kind is large. */
+  async #prepareContents(): Promise<void> {
+    for (const { cache } of this.#namespaced())
+      await namespacesOf(cache)?.prepareCondition({ absent: false, order: false });
+  }
+
+  /** Returns the objects of a namespace as they are now, grouped by kind. Kinds without objects are left out. */
+  #contents(name: string): readonly (readonly [Resource, Iterable<Entry>])[] {
+    return this.#namespaced().flatMap((resource) => {
+      const { cache } = resource;
+      const broken = [...cache.broken.values()].filter(({ namespace }) => namespace === name);
+      const { values } = namespacesOf(cache) ?? {};
+      const { from, to } = values?.rangeOf(name) ?? nothing;
+      if (from === to && broken.length === 0) return [];
+      const places = values === undefined ? [] : cache.table.placesOf(values.rows(from, to));
+      return [[resource, inTurn(places, broken)] as const];
     });
+  }
+
+  #namespaced(): readonly Resource[] {
+    return this.#parts.table.served().filter(({ model }) => model.scope === 'Namespaced');
   }
 
   /**
@@ -244,18 +261,17 @@ export class NamespaceController {
   }
 }
 
-function isUndeclared({ deletion }: Entry): boolean {
-  return deletion === undefined;
+const nothing = { from: 0, to: 0 };
+
+function namespacesOf(cache: KindCache): KindIndex | undefined {
+  return cache.index('metadata.namespace');
+}
+
+function* inTurn(...lists: readonly Iterable<Entry>[]): Generator<Entry, void, undefined> {
+  for (const list of lists) yield* list;
 }
 
 /** Returns options that restrict a write to this object, so that a new object of the same name is not changed. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? {} : { preconditions: { uid } };
-}
-
-function entriesIn({ cache }: Resource, namespace: string): readonly Entry[] {
-  const values = cache.index('metadata.namespace')?.values;
-  if (values === undefined) return [];
-  const [from, to] = [values.rankOf(namespace), values.rankAfter(namespace)];
-  return Array.from({ length: to - from }, (_each, at) => values.entryAt(from + at));
 }

@@ -128,7 +128,7 @@ async function behindOf(
   for (const resource of resourcesOf(table)) {
     if (!kinds.has(`${resource.apiVersion} ${resource.model.kind}`)) continue;
     let read = 0;
-    for (const { bytes } of [...resource.cache.entries()].slice(0, maxRead)) {
+    for (const { bytes } of firstOf(resource.cache.entries(), maxRead)) {
       const behind = bytes.includes('"observedGeneration"') ? behindObject(decodeObject(bytes), nowMs) : undefined;
       if (behind !== undefined) found.push(behind);
       read += 1;
@@ -137,6 +137,15 @@ async function behindOf(
     }
   }
   return found;
+}
+
+/** Copies the first entries, because writes between two turns may change the others. */
+function firstOf(entries: Iterable<Entry>, count: number): readonly Entry[] {
+  const first: Entry[] = [];
+  for (const entry of entries) {
+    if (first.push(entry) === count) break;
+  }
+  return first;
 }
 
 function behindObject(object: ApiObject, nowMs: number): StuckObject | undefined {

@@ -218,10 +218,9 @@ export class DefinitionController {
   }
 
   async #deleteAll(resource: Resource): Promise<void> {
-    const undeclared = [...resource.cache.entries()].filter(({ deletion }) => deletion === undefined);
     await deleteEntries(
       this.#parts.registry,
-      { resource, entries: [...undeclared, ...resource.cache.broken.values()] },
+      { resource, entries: objectsOf(resource), isWanted: ({ deletion }) => deletion === undefined },
       { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
     );
   }
@@ -248,6 +247,12 @@ export class DefinitionController {
   #now(): string {
     return formatTime(this.#parts.clock.now());
   }
+}
+
+/** Yields the entries of a kind as they are now, and then those of the objects that cannot be read. */
+function* objectsOf({ cache }: Resource): Generator<Entry, void, undefined> {
+  yield* cache.places();
+  yield* cache.broken.values();
 }
 
 function hasObjects({ cache }: Resource): boolean {

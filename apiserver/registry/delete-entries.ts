@@ -1,9 +1,21 @@
 import { isNotFound, reasonOf } from '@homeostat/controller-runtime/api';
 import type { ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Entry } from '../index/entry.ts';
+import { nextTurn } from '../turns/next-turn.ts';
 import type { Registry } from './registry.ts';
 import type { WriteOptions } from './writes/write-options.ts';
 import type { Resource } from './kinds/resource.ts';
+
+/** The number of entries that are read before the next turn of the event loop. */
+const readPerTurn = 1000;
+
+export interface EntriesToDelete {
+  readonly resource: Resource;
+  /** The entries as they were at one time; a list that later changes do not affect. */
+  readonly entries: Iterable<Entry>;
+  /** Returns true for the entries that are deleted. Default: all. */
+  readonly isWanted?: (entry: Entry) => boolean;
+}
 
 export interface DeleteEntriesParts {
   /**
@@ -22,7 +34,7 @@ export interface DeleteEntriesParts {
  */
 export async function deleteEntries(
   registry: Registry,
-  { resource, entries }: { readonly resource: Resource; readonly entries: readonly Entry[] },
+  { resource, entries, isWanted = () => true }: EntriesToDelete,
   { atOnce, optionsOf, isStopped = () => false }: DeleteEntriesParts,
 ): Promise<void> {
   const failures: unknown[] = [];
@@ -35,9 +47,19 @@ export async function deleteEntries(
       failures.push(error);
     }
   };
-  for (let from = 0; from < entries.length && !isStopped(); from += atOnce) {
-    await Promise.all(entries.slice(from, from + atOnce).map(deleteOne));
+  let read = 0;
+  let batch: Entry[] = [];
+  for (const entry of entries) {
+    if (isStopped()) break;
+    read += 1;
+    if (read % readPerTurn === 0) await nextTurn('background');
+    if (!isWanted(entry)) continue;
+    batch.push(entry);
+    if (batch.length < atOnce) continue;
+    await Promise.all(batch.map(deleteOne));
+    batch = [];
   }
+  if (!isStopped()) await Promise.all(batch.map(deleteOne));
   if (failures.length > 0) throw failures[0];
 }
 
