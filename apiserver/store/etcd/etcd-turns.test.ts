@@ -92,6 +92,14 @@ describe('EtcdTurns', () => {
     expect([turns.needsPlace({ turns: ['a'] }), turns.needsPlace({ turns: ['a', 'me'] })]).to.deep.equal([true, false]);
   });
 
+  it('keeps at most 16 stores in the order: those whose turn is next, and the writing store', () => {
+    const others = Array.from({ length: 20 }, (_, number) => `s${number}`);
+    expect(turns.next({ turns: ['me', ...others.slice(0, 14)] }, others.slice(14))).to.deep.equal([
+      ...others.slice(0, 15),
+      'me',
+    ]);
+  });
+
   it('makes a store wait until it is next in the order of writers, once another store has requested a place in this order', async () => {
     const next = turns.next({ turns: ['me'] }, ['other']);
     see(...next);

@@ -104,7 +104,7 @@ export class EtcdTurns {
     // This store has written although other stores stand before it in the order. Those did not use their turns to
     // write, so they are removed from the order.
     const others = [...turns.slice(turns.indexOf(id) + 1), ...asking].filter((each) => each !== id);
-    return [...new Set(others), id].slice(-maxStores);
+    return [...[...new Set(others)].slice(0, maxStores - 1), id];
   }
 
   #isTurnOfOther(): boolean {
