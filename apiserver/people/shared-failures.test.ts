@@ -75,6 +75,30 @@ describe('the failed logins that replicas share', () => {
     expect(vault.writes).to.equal(0);
   });
 
+  for (const [action, undo] of [
+    ['forget', (failures: SharedFailures, key: string) => failures.forget(key)],
+    ['takeBack', (failures: SharedFailures, key: string) => failures.takeBack(key)],
+  ] as const)
+    it(`are deleted by ${action}() while they are being written to the vault`, async () => {
+      const held: (() => void)[] = [];
+      vault.put = async (...args) => {
+        await new Promise<void>((resolve) => held.push(resolve));
+        return CountingVault.prototype.put.apply(vault, args);
+      };
+      const one = replica();
+      one.add('account ada');
+      await clock.advance(1000);
+      undo(one, 'account ada');
+      expect(one.of('account ada')).to.equal(undefined);
+      held.pop()?.();
+      await clock.advance(0);
+      expect(one.of('account ada')).to.equal(undefined);
+      await clock.advance(1000);
+      held.pop()?.();
+      await clock.advance(0);
+      expect(replica().of('account ada')).to.equal(undefined);
+    });
+
   it('cause at most eight writes a second, and use limited memory that keeps the names with the most failures [slow]', async () => {
     const one = replica();
     fail(one, 'account ada', 7);

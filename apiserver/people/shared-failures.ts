@@ -68,6 +68,8 @@ export interface SharedFailuresParts {
 export class SharedFailures {
   readonly #parts: SharedFailuresParts;
   readonly #pending = new Map<string, Pending>();
+  /** The digests of the keys whose failed logins are being written to the vault. */
+  readonly #storing = new Set<string>();
   #timer: Timer | undefined;
   #isStopped = false;
 
@@ -120,7 +122,8 @@ export class SharedFailures {
   #set(digest: string, pending: Pending): void {
     const { count, resets } = pending;
     const isNothing = this.#storedOf(digest) === undefined ? count <= 0 : count === 0 && resets === 0;
-    if (isNothing) this.#pending.delete(digest);
+    // While a count is being written to the vault, a change to the count must be remembered until the write has ended.
+    if (isNothing && !this.#storing.has(digest)) this.#pending.delete(digest);
     else if (this.#pending.size < maxPending || this.#pending.has(digest)) this.#pending.set(digest, pending);
     if (this.#pending.size > 0) this.#startTimer();
   }
@@ -171,8 +174,13 @@ export class SharedFailures {
       else next.set(digest, sum);
     }
     const kept = [...next].sort(([, a], [, b]) => b.count - a.count || b.lastMs - a.lastMs).slice(0, maxPerValue);
-    if (kept.length > 0) await vault.put(name, Object.fromEntries(kept));
-    else if (before !== undefined) await vault.delete(name);
+    for (const [digest] of taken) this.#storing.add(digest);
+    try {
+      if (kept.length > 0) await vault.put(name, Object.fromEntries(kept));
+      else if (before !== undefined) await vault.delete(name);
+    } finally {
+      for (const [digest] of taken) this.#storing.delete(digest);
+    }
     for (const [digest, stored] of taken) this.#leaveRest(digest, stored);
   }
 
