@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 
 import { openDatabase, rowOf, storeErrorFrom } from './sqlite-binding.ts';
+import type { SqlDatabase } from './sqlite-binding.ts';
 import { explained } from './sqlite-connection.ts';
 import * as sql from './sqlite-statements.ts';
 import { countTables, migrations } from './sqlite-tables.ts';
@@ -15,8 +16,9 @@ import type { SchemaVersions } from '../schema-version.ts';
 export async function sqliteSchema(path: string): Promise<SchemaVersions> {
   const known = migrations.length;
   if (!existsSync(path)) return { stored: 0, known };
-  const database = await openDatabase(path);
+  let database: SqlDatabase | undefined;
   try {
+    database = await openDatabase(path);
     const found = rowOf(database.prepare<{ readonly tables: number; readonly meta: number }>(countTables));
     if (found.tables > 0 && found.meta === 0)
       throw new StoreError('corrupt', `${path} is a database of another program`);
@@ -27,6 +29,6 @@ export async function sqliteSchema(path: string): Promise<SchemaVersions> {
   } catch (error) {
     throw explained(storeErrorFrom(error), path);
   } finally {
-    database.close();
+    database?.close();
   }
 }

@@ -103,6 +103,19 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     ]);
   });
 
+  it('names a database file that cannot be opened, because it is a folder', async () => {
+    await mkdir(path('folder.db'));
+    const { findings } = await judged('--database', `sqlite:${path('folder.db')}`);
+    expect(of(findings, 'database')).to.deep.equal([
+      {
+        check: 'database',
+        level: 'error',
+        message: `cannot open ${path('folder.db')}: SQLite: unable to open database file`,
+        cure: 'start the database, and check host, port and path of --database',
+      },
+    ]);
+  });
+
   it('refuses options that serve refuses, with exit code 2', async () => {
     const { code, stderr } = await runCommand(['doctor', '--port', 'x']);
     expect({ code, stderr }).to.deep.equal({
