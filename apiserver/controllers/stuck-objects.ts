@@ -47,8 +47,9 @@ export async function stuckObjects({
   const deleting = resourcesOf(table).flatMap((resource) => deletingOf(resource, controllers, nowMs));
   const behind = await behindOf(table, controllers, nowMs);
   // If an object has several problems, only the first in this order is shown, since it explains the others: deletion,
-  // failure, outdated status.
-  const first = new Map([...behind, ...failing, ...deleting].map((each) => [idOf(each), each]));
+  // parked key, failure, outdated status.
+  const parked = failing.filter(({ problem }) => problem === 'Parked');
+  const first = new Map([...behind, ...failing, ...parked, ...deleting].map((each) => [idOf(each), each]));
   const items = [...first.values()];
   const oldest = items.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''));
   return { items: oldest.slice(0, maxItems), total: items.length };

@@ -1,6 +1,7 @@
 import { controller } from '@homeostat/controller-runtime';
 import {
   conditionsSchema,
+  controllerModel,
   defineModel,
   pausedAnnotation,
   runModel,
@@ -181,5 +182,32 @@ describe('the explanation of an object', () => {
       'the status describes generation 1; the spec has generation 2',
     );
     expect(items.find(({ problem }) => problem === 'Deleting')?.message).to.contain('it does not let go');
+  });
+
+  it('is complemented by a list of stuck objects that shows a parked key before a failing one', async () => {
+    const failingSince = new Date(clock.now() - 3_600_000).toISOString();
+    const report = async (number: number, states: Readonly<Record<string, 'parked' | 'delayed'>>): Promise<void> => {
+      const keys = Object.entries(states).map(([key, state]) => ({ key, state, attempts: 3, failingSince }));
+      const queue = { ready: 0, processing: 0, delayed: 0, parked: 0, paused: 0, failing: 2 };
+      const { group, version, kind } = Person;
+      const created = await server.client.create(controllerModel, {
+        metadata: { name: `test.other-${number}` },
+        spec: {
+          controller: `test/other-${number}`,
+          reconciles: { apiVersion: `${group}/${version}`, kind },
+          concurrency: 1,
+        },
+      });
+      const reportTime = new Date(clock.now()).toISOString();
+      const status = { reportTime, running: true, queue, keys, runs: {}, rates: { runs: 0, errors: 0 } };
+      await server.client.updateStatus(created, status);
+    };
+    await report(1, { gil: 'parked', hal: 'delayed' });
+    await report(2, { gil: 'delayed', hal: 'parked' });
+    const { items } = (await get('/debug/stuck')) as {
+      readonly items: readonly { readonly object: { readonly name: string }; readonly problem: string }[];
+    };
+    const found = items.map(({ object, problem }) => `${object.name} ${problem}`);
+    expect(found.filter((each) => /^(?:gil|hal)/.test(each))).to.have.members(['gil Parked', 'hal Parked']);
   });
 });
