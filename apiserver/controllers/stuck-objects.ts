@@ -20,6 +20,9 @@ interface StuckObject {
 /** A problem is shown once it has lasted for this time; a parked key is shown at once. */
 const patienceMs = 60_000;
 
+/** A text that is after each time. */
+const noTime = '9999';
+
 /**
  * The maximum number of objects in the response. Of the objects of a kind that are being deleted, at most this number
  * is checked. The search for objects whose status is about an old generation ends when it has found this number in all
@@ -33,7 +36,7 @@ const readPerTurn = 200;
 
 /**
  * Returns the objects whose deletion takes long, whose reconciliation has failed for long, or whose status is about an
- * old generation. The oldest problem comes first.
+ * old generation. The oldest problem comes first; problems whose beginning is unknown come last.
  */
 export async function stuckObjects({
   table,
@@ -51,7 +54,7 @@ export async function stuckObjects({
   const parked = failing.filter(({ problem }) => problem === 'Parked');
   const first = new Map([...behind, ...failing, ...parked, ...deleting].map((each) => [idOf(each), each]));
   const items = [...first.values()];
-  const oldest = items.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''));
+  const oldest = items.toSorted(({ since: a = noTime }, { since: b = noTime }) => a.localeCompare(b));
   return { items: oldest.slice(0, maxItems), total: items.length };
 }
 

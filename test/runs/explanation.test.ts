@@ -184,10 +184,11 @@ describe('the explanation of an object', () => {
     expect(items.find(({ problem }) => problem === 'Deleting')?.message).to.contain('it does not let go');
   });
 
-  it('is complemented by a list of stuck objects that shows a parked key before a failing one', async () => {
+  it('is complemented by a list of stuck objects, in which a parked key has priority over a failing one, and problems without a time come last', async () => {
     const failingSince = new Date(clock.now() - 3_600_000).toISOString();
     const report = async (number: number, states: Readonly<Record<string, 'parked' | 'delayed'>>): Promise<void> => {
-      const keys = Object.entries(states).map(([key, state]) => ({ key, state, attempts: 3, failingSince }));
+      const since = number === 3 ? { attempts: 0 } : { attempts: 3, failingSince };
+      const keys = Object.entries(states).map(([key, state]) => ({ key, state, ...since }));
       const queue = { ready: 0, processing: 0, delayed: 0, parked: 0, paused: 0, failing: 2 };
       const { group, version, kind } = Person;
       const created = await server.client.create(controllerModel, {
@@ -204,10 +205,13 @@ describe('the explanation of an object', () => {
     };
     await report(1, { gil: 'parked', hal: 'delayed' });
     await report(2, { gil: 'delayed', hal: 'parked' });
+    // A terminal error parks a key without a failure that counts, so the report has no time.
+    await report(3, { ivy: 'parked' });
     const { items } = (await get('/debug/stuck')) as {
       readonly items: readonly { readonly object: { readonly name: string }; readonly problem: string }[];
     };
     const found = items.map(({ object, problem }) => `${object.name} ${problem}`);
     expect(found.filter((each) => /^(?:gil|hal)/.test(each))).to.have.members(['gil Parked', 'hal Parked']);
+    expect(found.at(-1)).to.equal('ivy Parked');
   });
 });
