@@ -63,6 +63,7 @@ describe('an in-process informer of a version to which a webhook converts', () =
     hooks.on('/convert', convertWidgets);
     await server.delete(widgets);
     await server.delete(widgetDefinitionPath);
+    await eventually(async () => (await server.get(widgetDefinitionPath)).status === 404);
     hooks.reset();
   });
 
