@@ -1,3 +1,4 @@
+import { startApiServer } from '@homeostat/apiserver';
 import { defineModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { chmod, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
@@ -114,6 +115,24 @@ describe('homeostat doctor [spec experience-doctor]', () => {
         cure: 'start the database, and check host, port and path of --database',
       },
     ]);
+  });
+
+  it('names the file of the authority that a folder of certificates lacks', async () => {
+    const directory = path('tls');
+    const authority = join(directory, 'authority.pem');
+    const judgedFolder = async (): Promise<Finding | undefined> =>
+      of((await judged('--tls', '--tls-dir', directory)).findings, 'tls')[0];
+    expect((await judgedFolder())?.message).to.equal(`${directory}: the server will make an authority there`);
+    await (await startApiServer({ database: 'memory:', port: 0, tls: { directory } })).stop();
+    await rm(join(directory, 'ca.crt'));
+    expect((await judgedFolder())?.message).to.match(new RegExp(`^${authority} is valid until `));
+    await rm(authority);
+    expect(await judgedFolder()).to.deep.equal({
+      check: 'tls',
+      level: 'error',
+      message: `${authority} is missing, and clients trust the authority that it held`,
+      cure: 'restore it from a backup, or empty the folder and write every kubeconfig again',
+    });
   });
 
   it('refuses options that serve refuses, with exit code 2', async () => {

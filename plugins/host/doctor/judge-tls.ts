@@ -39,9 +39,19 @@ export function judgeTls({ tls, host, hostNames }: TlsPlace, nowMs: number): rea
  * can expire.
  */
 function judgeFolder(folder: string, nowMs: number): readonly Finding[] {
-  const path = join(folder, 'ca.crt');
-  if (!existsSync(path)) return [{ check, level: 'ok', message: `${folder}: the server will make an authority there` }];
-  return judgeTime(path, new X509Certificate(readFileSync(path)), nowMs);
+  const path = join(folder, 'authority.pem');
+  if (existsSync(path)) return judgeTime(path, new X509Certificate(readFileSync(path)), nowMs);
+  const isNew = !['ca.crt', 'server.pem'].some((file) => existsSync(join(folder, file)));
+  if (isNew) return [{ check, level: 'ok', message: `${folder}: the server will make an authority there` }];
+  const message = `${path} is missing, and clients trust the authority that it held`;
+  return [
+    {
+      check,
+      level: 'error',
+      message,
+      cure: 'restore it from a backup, or empty the folder and write every kubeconfig again',
+    },
+  ];
 }
 
 function judgeTime(path: string, { validFrom, validTo }: X509Certificate, nowMs: number): readonly Finding[] {
