@@ -49,6 +49,13 @@ describe('the rows of a live list', () => {
     expect(names(rows)).to.equal('bdfgijkz');
   });
 
+  it('show a new object once its place is loaded, even if the object has changed before', () => {
+    const rows = startTable(false);
+    rows.apply([change('ADDED', 'i'), change('MODIFIED', 'i')], 0);
+    rows.append(rowsOf(table('g', 'j')));
+    expect(names(rows)).to.equal('bdfgij');
+  });
+
   it('leave out new objects that sort before the first row, while the page shows a later part of the list', () => {
     const rows = startTable(true);
     rows.isLater = true;

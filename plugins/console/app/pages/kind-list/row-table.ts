@@ -214,7 +214,8 @@ export class RowTable {
       return;
     }
     if (old === undefined) {
-      this.#insert({ ...row, mark: type === 'ADDED' ? 'new' : 'changed', markedMs: nowMs });
+      const isNew = type === 'ADDED' || this.#unloaded.get(row.key)?.mark === 'new';
+      this.#insert({ ...row, mark: isNew ? 'new' : 'changed', markedMs: nowMs });
       return;
     }
     const isMoved = this.#compare !== undefined && this.#compare(old, row) !== 0;
