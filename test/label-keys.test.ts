@@ -115,10 +115,8 @@ describe('label keys of plugins, users and the service', () => {
     expect(await refusedKeys(client.patch(machine, 'p1', { type: 'json', operations }))).to.deep.equal(both);
     expect(await refusedKeys(client.ensure(machine, 'p1', { metadata: { labels } }))).to.deep.equal(both);
     expect(await refusedKeys(client.ensure(machine, 'p3', { metadata: { labels } }))).to.deep.equal(both);
-    expect((await client.list(machine)).items.map(({ metadata }) => metadata.name)).to.not.include.members([
-      'p2',
-      'p3',
-    ]);
+    const names = (await client.list(machine)).items.map(({ metadata }) => metadata.name);
+    expect(names.filter((name) => ['p2', 'p3'].includes(name))).to.deep.equal([]);
     expect(
       await refusedKeys(client.create(machine, { metadata: { name: 'p4', labels: { 'example.com/x': 'a' } } })),
     ).to.deep.equal([]);

@@ -118,7 +118,7 @@ describe('homeostat plugin install of a hostile archive', () => {
         expect(await install({ cwd: folder, environment })).to.include({ code: 0, stderr: '' });
         expect(await plugins.filesOf('demo')).to.include('node_modules/helper/index.js');
         expect(foreign.seen).to.deep.equal([]);
-        expect(await readdir(folder)).to.not.include.members(['hostile-cache', 'hostile-prefix']);
+        expect((await readdir(folder)).filter((name) => name.startsWith('hostile-'))).to.deep.equal([]);
       });
     }
 

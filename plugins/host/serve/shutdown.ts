@@ -79,7 +79,7 @@ export class Shutdown {
 
   readonly #onSignal = (signal: ShutdownSignal): void => {
     if (this.#isUrgent) {
-      this.#parts.logger.warn({ signal }, 'a second signal: exit at once');
+      this.#parts.logger.warn({ signal }, 'a signal during the stop: exit at once');
       this.#parts.exit(exitCodes[signal]);
       return;
     }
