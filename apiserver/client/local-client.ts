@@ -300,9 +300,10 @@ export class LocalClient implements PluginClient {
   }
 
   /**
-   * Returns the resource of a model, or a promise of it while its kind is not served. If the kind is not registered,
-   * the promise rejects: with ApiError ServiceUnavailable if the kind will be served again, otherwise with NotFound. It
-   * also rejects with NotFound if the indexes of a registered kind cannot be built.
+   * Returns the resource of a model. While the kind is not served, returns a promise instead, which resolves with the
+   * resource once the kind is served. The promise rejects if the kind is not registered: with ApiError
+   * ServiceUnavailable if the kind will be served again, otherwise with NotFound. It also rejects with NotFound if the
+   * indexes of a registered kind cannot be built.
    * @throws ApiError NotFound for a version in which objects are only stored
    */
   #resource(model: Model): Promise<Resource> | Resource {
@@ -357,7 +358,10 @@ interface Written {
   readonly fieldManager: string;
 }
 
-/** The kind of which a resource is wanted. It has no plural when it comes from an object. */
+/**
+ * The kind whose resource a call needs. `plural` is absent if the kind was read from the `apiVersion` and `kind` of an
+ * object.
+ */
 type Wanted = GroupVersionKind & { readonly plural?: string };
 
 /** Returns the resource. Throws for a version in which objects are only stored and not served. */

@@ -17,7 +17,7 @@ interface StuckObject {
   readonly message: string;
 }
 
-/** A problem is shown once it has lasted for this time; a parked key is shown at once. */
+/** A problem is shown after it has lasted for this time. A parked key is shown immediately. */
 const patienceMs = 60_000;
 
 /**
@@ -46,8 +46,8 @@ export async function stuckObjects({
   const failing = controllers.flatMap((controller) => failingOf(controller, nowMs));
   const deleting = resourcesOf(table).flatMap((resource) => deletingOf(resource, controllers, nowMs));
   const behind = await behindOf(table, controllers, nowMs);
-  // If an object has several problems, only the first in this order is shown, since it explains the others: deletion,
-  // failure, outdated status.
+  // If an object has several problems, only one is shown: a deletion rather than a failure, and a failure rather than
+  // an outdated status, since the shown problem explains the others.
   const first = new Map([...behind, ...failing, ...deleting].map((each) => [idOf(each), each]));
   const items = [...first.values()];
   const oldest = items.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''));

@@ -67,8 +67,8 @@ export class DefaultCheck {
 }
 
 /**
- * True for a path that contains a field `metadata`. The metadata of embedded resources is pruned to a fixed list of
- * fields, but a default may have other fields there, so these are not reported.
+ * True for a path that contains a field `metadata`. The pruner removes all but a fixed list of fields from the metadata
+ * of embedded resources. A default may have other fields there, so the check does not report them.
  */
 function isMetadata(path: string): boolean {
   return path.split('.').includes('metadata');

@@ -26,7 +26,9 @@ export interface RunClientParts {
   readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
-  /** Remembers the runs' writes to the kinds in `quietKinds`, so that the controller ignores the events of these writes. */
+  /**
+   * Remembers the runs' writes to the kinds in `quietKinds`, so that the controller ignores the events of these writes.
+   */
   readonly quietWrites?: OwnRevisions;
   /** The ids of the kinds for which the controller ignores events of its own writes. */
   readonly quietKinds?: ReadonlySet<string>;
@@ -138,8 +140,8 @@ export class RunClient extends ForwardingClient {
     const source = sourceOf(call, options);
     const { target } = source;
     const sendBound = (): Promise<R> => this.#logged(call, { source, options }, () => send(this.#bound(options)));
-    // `quietWrites` remembers only writes to the kinds in `quietKinds`: it forgets a write when the event of the write
-    // arrives. It would never forget a write to any other kind.
+    // `quietWrites` forgets a write when it gets the event of the write. It gets events only of the kinds in
+    // `quietKinds`, so it must not remember writes to other kinds.
     const { quietKinds, quietWrites } = this.#parts;
     if (quietWrites !== undefined && quietKinds?.has(target.kindId) === true && options?.dryRun !== true) {
       return quietWrites.write(idOf(target), sendBound, (result) => result?.metadata.resourceVersion);
@@ -271,7 +273,7 @@ function sourceOf(call: WriteCall, options: AnyWriteOptions | undefined): Confli
   }
 }
 
-/** True for a write that may change the status, if the resulting status can be computed before the write is sent. */
+/** True for a write that may change the status and whose resulting status can be computed before the write is sent. */
 function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): boolean {
   if (call.verb === 'update' || call.verb === 'updateStatus') return true;
   const isChange = call.verb === 'apply' || (call.verb === 'patch' && call.patch.type === 'merge');

@@ -35,12 +35,13 @@ export function judgeTls({ tls, host, hostNames }: TlsPlace, nowMs: number): rea
 }
 
 /**
- * Judges the server's own folder of certificates. The server renews its certificate by itself, so only the authority
- * can expire.
+ * Judges the server's own folder of certificates. The server renews its certificate by itself, so only the certificate
+ * authority can expire.
  */
 function judgeFolder(folder: string, nowMs: number): readonly Finding[] {
   const path = join(folder, 'ca.crt');
-  if (!existsSync(path)) return [{ check, level: 'ok', message: `${folder}: the server will make an authority there` }];
+  if (!existsSync(path))
+    return [{ check, level: 'ok', message: `${folder} has no ca.crt: the server will create this file at its start` }];
   return judgeTime(path, new X509Certificate(readFileSync(path)), nowMs);
 }
 
