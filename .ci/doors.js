@@ -80,7 +80,7 @@ export function closedDoor(path, source) {
   if (target === undefined || target === folder) return undefined;
   const from = folder === '.' ? home : `${home}/${folder}`;
   if (!row.imports.some((entry) => opens(entry, target)))
-    return `${from} may not import ${target}. It may import ${row.imports.join(', ')} (${file}), because its purpose is: ${row.about}`;
+    return `${from} may not import ${target}, only ${row.imports.join(', ')} (${file}). The purpose of ${from} is: ${row.about}`;
   const back = wayBack(packages[home], target, folder);
   return (
     back &&
@@ -91,9 +91,9 @@ export function closedDoor(path, source) {
 const outermost = (folder) => folder.split('/', 1)[0];
 
 /**
- * Returns the cycle of imports from a folder to the target, which the folder imports, and back to the folder; undefined
- * when there is no cycle. If the two folders are in different top-level folders, the cycle consists of top-level
- * folders, whose imports must not form a cycle either.
+ * Returns the cycle of imports that begins with the import of `target` by `folder`; undefined when there is no cycle.
+ * If the two folders are in different top-level folders, the cycle consists of top-level folders, whose imports must
+ * not form a cycle either.
  */
 function wayBack(rows, target, folder) {
   const level = outermost(target) === outermost(folder) ? (name) => name : outermost;
@@ -118,8 +118,8 @@ function importsOf(rows, name, level) {
 }
 
 /**
- * Returns the packages, each with one row for each of its folders, in the order of doors.yaml. A row has the folder, its
- * purpose, the folders of the same package that it imports, and the other modules that it imports.
+ * Returns the packages, each with one row for each of its folders, in the order of doors.yaml. A row has the folder,
+ * its purpose, the folders of the same package that it imports, and the other modules that it imports.
  */
 export function doors() {
   return Object.entries(packages).map(([home, rows]) => ({
@@ -174,7 +174,7 @@ function rowProblems({ root, home, folder, row }) {
     .flatMap((name) => importsIn(readFileSync(resolve(root, where, name), 'utf8')))
     .map((source) => targetOf(`${where}/file`, source, home));
   const idle = row.imports.filter((entry) => !targets.some((target) => target !== undefined && opens(entry, target)));
-  return idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove ${entry} from its row`);
+  return idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove ${entry} from the folder's row`);
 }
 
 /**

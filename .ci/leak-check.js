@@ -81,8 +81,8 @@ function leakMessage(left) {
  */
 const mochaTimer = () => delay(0);
 
-// The reasons of rejections, by promise, because mocha emits each event twice. Without the listener `onRejection`,
-// mocha would ignore a rejection.
+// The reason of each rejected promise. Mocha emits each `unhandledRejection` a second time, so the map has the promise
+// as its key, and keeps it once. Without the listener `onRejection`, mocha would ignore a rejection.
 const rejections = new Map();
 const onRejection = (reason, promise) => rejections.set(promise, reason);
 
@@ -95,8 +95,8 @@ function takeRejections() {
 let before = new Map();
 
 /**
- * Waits until, of each type, at most as many resources are open as at the previous check. Throws when more are still
- * open at the end of the wait, or when a promise was rejected without a handler. Each leak is reported once.
+ * Waits until no type has more open resources than at the previous check. Throws when a type still has more at the end
+ * of the wait, or when a promise was rejected without a handler. Each leak is reported once.
  */
 async function expectNothingLeft() {
   await mochaTimer();

@@ -29,7 +29,7 @@ const words = [
 const opening =
   /^(?:Answers|Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither|Whether|Asked|Why|So|Such|Nothing|None|Both|Also|It|Its|They|Their|Stands|Goes|Comes|What(?! (?:do|does|is|are)\b))\b/;
 
-/** Openings that refer to another docstring, without which a reader does not understand them. */
+/** Openings of docstrings that a reader understands only after another docstring. */
 const reference = /^(?:(?:Returns t|T)he same(?:,| (?:as|for|from|in|of|on|with|without|but)\b)|Does the same\b)/;
 
 /** Returns the reason why a text is hard to read; undefined when it breaks no rule. */
@@ -42,7 +42,8 @@ export function unclearText(text) {
 export function unclearDocstring(text) {
   const start = text.replace(/^[\s*]+/, '');
   const [same] = reference.exec(start) ?? [];
-  if (same !== undefined) return `A docstring says what its own function does, not "${same}": name it, or link to it.`;
+  if (same !== undefined)
+    return `"${same}" refers to another docstring: say what this code does, or start with "Like {@link other}".`;
   const found = opening.exec(start);
   return found === null
     ? unclearText(text)

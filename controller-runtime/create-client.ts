@@ -106,7 +106,7 @@ function fetchOf(url: string, { ca, cert, key, fetch }: HttpClientOptions): type
   if (given === undefined) return fetch ?? globalThis.fetch;
   const [name] = given;
   if (fetch !== undefined)
-    throw new TypeError(`${name}: cannot be combined with the option fetch, which must verify the server itself`);
+    throw new TypeError(`${name}: cannot be combined with the option fetch; configure TLS in that function`);
   const { protocol } = new URL(url);
   if (protocol !== 'https:') throw new TypeError(`${name}: cannot be used over ${protocol}`);
   return trustingFetch({ ca, cert, key });

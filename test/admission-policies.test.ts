@@ -233,7 +233,7 @@ describe('admission policies [compat policies]', () => {
     ]);
   });
 
-  it('report type errors of expressions in status, for each kind that their rules name [spec operators-policy-types]', async () => {
+  it('report in status the type errors of their expressions, for each kind that their rules name [spec operators-policy-types]', async () => {
     const rules = [
       { apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps', 'secrets'] },
       { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] },
@@ -263,7 +263,7 @@ describe('admission policies [compat policies]', () => {
     expect((await statusOf())?.typeChecking).to.deep.equal({});
   });
 
-  it('report in status the type errors of expressions that use params, by the schema of the kind in paramKind', async () => {
+  it('report in status each expression whose use of params contradicts the schema of the kind in paramKind', async () => {
     const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
     const validations = [
       { expression: 'params.data.size() > 0 && params.metadata.name != "" && object.data == params.data' },

@@ -84,7 +84,7 @@ describe('admission of a kind in several versions', () => {
     ]);
   });
 
-  it('calls one hook after the other; each hook gets the object in the version of the model that it was added for', async () => {
+  it('calls one hook after the other; each hook gets the object in the version of its own model', async () => {
     hooks.onCreate = ({ object }) => {
       object.spec = { ...object.spec, extent: '7 km' };
     };

@@ -147,7 +147,7 @@ describe('admission by plugins', () => {
       expect(metadata.managedFields).to.have.length(1);
     });
 
-    it("ignores a hook's changes to status in a write of the object, and its other changes in a write of status", async () => {
+    it("ignores a hook's changes to status in a write of the object, and a hook's changes outside status in a write of status", async () => {
       hooks.onCreate = ({ object }) => {
         object.status = { phase: 'made up' };
       };
@@ -457,7 +457,7 @@ describe('admission by plugins', () => {
       await eventually(async () => (await server.get(`${orders}/owned`)).status === 404);
     });
 
-    it('keeps only the object whose deletion the hook refuses when its namespace is deleted', async () => {
+    it('when a namespace is deleted, keeps only the object whose deletion the hook refuses', async () => {
       await server.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
       const create = async (name: string): Promise<unknown> =>
         server.create(parcels, { apiVersion: 'orders.example.com/v1', kind: 'Parcel', metadata: { name } });

@@ -35,7 +35,7 @@ describe('a server that accepts requests without a credential', () => {
   const withdraw = async (): Promise<unknown> =>
     server.request('DELETE', `${rbac}/clusterrolebindings/open-data`, { headers });
 
-  it('allows a request without a credential only what roles allow system:anonymous or its group', async () => {
+  it('gives such requests only the permissions of the user system:anonymous and the group system:unauthenticated', async () => {
     expect((await server.get('/version')).status).to.equal(200);
     const { status, body } = await server.get(namespaces);
     expect(status).to.equal(403);
@@ -64,7 +64,7 @@ describe('a server that accepts requests without a credential', () => {
     await withdraw();
   });
 
-  it('responds with 401 and the login page to a browser without a credential', async () => {
+  it('responds with 401 and the login page to a browser that opens a forbidden page, and with 403 to other clients', async () => {
     const page = await server.get('/docs', { accept: 'text/html,*/*;q=0.8' });
     expect([page.status, page.headers['content-type']]).to.deep.equal([401, 'text/html; charset=utf-8']);
     expect(page.text).to.include('value="/docs"');

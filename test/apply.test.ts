@@ -142,7 +142,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(second.body).to.deep.equal(first.body);
   });
 
-  it('an apply without fields that its manager could own writes nothing when it is sent again', async () => {
+  it('writes nothing when an apply that gives its manager no fields is sent again', async () => {
     const send = (): Promise<Answer> => server.patch(`${machines}/bare?fieldManager=a`, newMachine('bare'), { type });
     const first = await send();
     expect([first.status, entriesOf(first)]).to.deep.equal([201, []]);

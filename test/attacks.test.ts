@@ -246,7 +246,7 @@ describe('a user with few permissions', () => {
       await expectRefused('GET', `${base}/public/x`, headers);
   });
 
-  it('gets no data of the objects that it deletes, without the permission to list them', async () => {
+  it('gets no data of the objects that it deletes if it may not list them', async () => {
     await grant('cleaner', [{ apiGroups: [''], resources: ['secrets'], verbs: ['deletecollection'] }]);
     const headers = { authorization, 'Impersonate-User': 'cleaner' };
     const { status, body, text } = await server.delete(`${secrets}?dryRun=All`, { headers });

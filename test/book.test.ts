@@ -56,7 +56,7 @@ describe('The book, run page by page [slow] [spec experience-book]', () => {
       if (usesKubectl(plan)) await skipWithoutKubectl(this);
     });
 
-  it('shows requests in README.md that work with the server that npm start runs', async function () {
+  it('shows requests in README.md that work with the server of `npm start`', async function () {
     const readme = readFileSync(join(root, 'README.md'), 'utf8');
     const [requests = ''] = /^```sh\napi=[^]*?^-->$/m.exec(readme) ?? [];
     expect(requests).to.include('curl -X POST');

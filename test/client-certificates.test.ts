@@ -206,7 +206,7 @@ describe('client certificates', () => {
     }
     const none = await command(['certificate', '--user', 'ada', '--tls-dir', join(folder, 'none')]);
     expect(none.code).to.equal(1);
-    expect(none.stderr).to.include(`${join(folder, 'none')}: has no authority; the server makes it when it starts`);
+    expect(none.stderr).to.include(`${join(folder, 'none')}: has no certificate authority; the server creates one`);
     await chmod(join(directory, 'authority.pem'), 0o644);
     expect((await command([...args, ...files, '--force'])).stderr).to.include('chmod 600');
     await chmod(join(directory, 'authority.pem'), 0o600);
@@ -272,8 +272,8 @@ describe('client certificates', () => {
       [['--service-account', 'robot'], 2, '--service-account: must be <namespace>/<name>'],
       [['--service-account', 'default/robot', '--hours', '25'], 2, '--hours: must be a whole number from 1 to 24'],
       [['--service-account', 'default/robot', '--user', 'ada'], 2, '--user, --service-account: give only one'],
-      [['--group', 'a'], 2, '--group, --days: are for a certificate'],
-      [['--hours', '2'], 2, '--hours: is for a token'],
+      [['--group', 'a'], 2, '--group, --days: apply only to a certificate'],
+      [['--hours', '2'], 2, '--hours: applies only to a token'],
     ] as const) {
       const refused = await command([...access, ...more], environment);
       expect(refused.code, refused.stderr).to.equal(code);

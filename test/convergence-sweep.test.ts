@@ -52,15 +52,15 @@ describe('checkConvergence, without random faults [slow]', () => {
     );
   });
 
-  it('names the call of status that a run makes after its end, because its code awaits neither a read nor this call', async () => {
-    const planted = bugs['a missing await at a read that a write follows'];
+  it('reports that a run ended before it called status, because it does not await the function that calls status', async () => {
+    const planted = bugs['a missing await at a read before a write'];
     const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
     expect(error.message).to.equal(
       'the run without faults failed: the run of guest "ada" ended before the run called status: is an await missing?',
     );
   });
 
-  it('does not report a missing await for writes that still run when a run has failed', async () => {
+  it('reports no missing await when a run fails while its writes are still under way', async () => {
     const both = controller(Guest, {
       async reconcile({ object, client, status }) {
         const { name } = object.metadata;

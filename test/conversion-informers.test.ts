@@ -120,7 +120,7 @@ describe('an in-process informer of a version to which a webhook converts', () =
     expect(informer.hasSynced()).to.equal(true);
   });
 
-  it('keeps its objects and repeats no event when the storage version changes, to its own version or to another', async () => {
+  it('keeps its objects and repeats no event when its version becomes the storage version, and when another version does', async () => {
     start();
     await hears('+ Ann Lee');
     await server.patch(widgetDefinitionPath, convertedDefinition({ storage: 'v1beta1', clientConfig }));
@@ -150,8 +150,8 @@ describe('an in-process informer of a version to which a webhook converts', () =
     await eventually(() => isConverted() === true);
     await eventually(async () => (await server.patch(`${widgets}/a`, { spec: { last: 'May' } })).status === 200);
     await eventually(() => seen.length > 0);
-    // After the webhook is set, the informer may list once more before the patch: then its previous object is converted
-    // and has the name Ann Lee. Otherwise its previous object is unconverted and has no name.
+    // The informer may list again between the change to the webhook and the patch. In this case, the previous object of
+    // the update is converted, and has the name Ann Lee. Otherwise it is not converted, and has no name.
     expect(seen.join()).to.match(/^(undefined|Ann Lee) > Ann May$/);
   });
 });

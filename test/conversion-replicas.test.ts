@@ -106,7 +106,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     catchUp = () => held[1]?.();
   }
 
-  /** Waits until both replicas return the object in both versions with the given names. */
+  /** Waits until both replicas return the object `name` in both versions. Expects `first` and `last` in its spec. */
   async function expectShown(name: string, first: string, last: string): Promise<void> {
     for (const server of servers) {
       const paths = [`${widgets}/${name}`, `${betaWidgets}/${name}`];

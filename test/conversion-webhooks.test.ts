@@ -158,7 +158,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     });
   }
 
-  it('writes in the storage version succeed while the webhook fails, even if a manager has applied fields in the other version [spec operators-conversion-failures]', async () => {
+  it('writes in the storage version succeed while the webhook fails, even if a field manager has applied fields in the other version [spec operators-conversion-failures]', async () => {
     const options = { type: 'application/apply-patch+yaml' };
     await server.patch(`${betaWidgets}/a?fieldManager=ann`, newBetaWidget('a', 'Ann Lee'), options);
     hooks.on('/convert', (_request, response) => void response.destroy());

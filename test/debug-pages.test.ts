@@ -77,7 +77,8 @@ describe('/debug/controllers', () => {
   });
 
   it('names a controller that has no free worker because its runs continue after their timeout', async () => {
-    // Only the first run hangs: the next one begins some milliseconds after it, and must not bring the problem back.
+    // Only the first run hangs. The second run begins some milliseconds after the end of the first. If it hung too, the
+    // page would show the problem again.
     const hangs = controller(Person, {
       concurrency: 1,
       timeoutMs: 10,

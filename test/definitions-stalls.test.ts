@@ -98,7 +98,7 @@ const hostile: readonly (readonly [name: string, definition: object, spec?: Sche
     { list: times(20_000, () => ({ a1: 1 })) },
   ],
   ['50,000 branches', definitionOf(listOf({ ...free, oneOf: times(50_000, () => ({ required: ['a'] })) }))],
-  ['defaults that unfold', definitionOf(unfoldingDefaults(14))],
+  ['defaults that add many values', definitionOf(unfoldingDefaults(14))],
   [
     'defaults below list items',
     definitionOf(listOf(withProperties(60, () => ({ ...text, default: 'x'.repeat(20) })))),

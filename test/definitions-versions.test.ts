@@ -84,7 +84,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     expect((await server.get(widgets)).headers['warning']).to.equal(undefined);
   });
 
-  it('in each version, select by the selectable fields of all versions; 400 for a field that is not in the storage schema', async () => {
+  it('select objects of each version by the selectable fields of all versions, but respond with 400 if the storage schema lacks the field', async () => {
     await server.create(beta, newBeta('a', { size: 5 }));
     for (const list of [widgets, beta])
       expect((await server.get(`${list}?fieldSelector=spec.size%3D5,spec.color%3Dgreen`)).body.total).to.equal(1);

@@ -120,7 +120,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect((await server.get(`${widgets}/outgrown`)).status).to.equal(404);
   });
 
-  it('are served and accept writes with a very large schema [slow]', async () => {
+  it('with a very large schema are served, and their objects can be written [slow]', async () => {
     await server.create(definitions, largeDefinition(10_505, 72));
     await established(server, widgetDefinitionName);
     const spec = { f0: { f0: { f0: { f5: 'text', f6: 3, f7: true, unknown: 1 } } } };
@@ -130,7 +130,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(refused.body.details.causes[0].field).to.equal('spec.f0.f3[0].f0.f6');
   });
 
-  it('cannot serve a kind (503) while another kind has one of its names; deleting the definition still deletes the objects', async () => {
+  it('cannot serve a kind (503) while another kind has one of its names; deleting the definition of the unserved kind still deletes its objects', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const names = { plural: 'gadgets', kind: 'Gadget', singular: 'gadget' };

@@ -68,7 +68,7 @@ describe('the check of dependencies', () => {
     expect(stdout.match(/^\S+/gm)).to.have.members(['preact', '@marijn/find-cluster-break', 'swagger-ui-dist']);
   });
 
-  it('refuses several versions of a package, and different version ranges for a package in our packages', async () => {
+  it('refuses a package that has several versions, or that our packages require in different ranges', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/ajv/node_modules/pg'] = { version: '1.0.0', license: 'MIT' };
       packages['apiserver'] = { ...packages['apiserver'], dependencies: { 'js-yaml': '1.0.0' } };

@@ -138,7 +138,7 @@ describe('the dependents of an object', () => {
     expect(names(await dependentsOf('small'))).to.deep.equal(['Tree small-ash']);
   });
 
-  it('need the permission to get the object, and include only objects that the user may list', async () => {
+  it('are shown only to a user who may get the object, and include only objects that the user may list', async () => {
     await plant('shared');
     const eve = { 'impersonate-user': 'eve' };
     const path = '/apis/gardens.example.com/v1/gardens/shared/dependents';

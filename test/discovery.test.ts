@@ -203,7 +203,7 @@ describe('discovery [compat discovery]', () => {
     expect((await server.get('/apis', { accept: newest })).headers.etag).to.equal(before);
   });
 
-  it('lists the paths of the server at the root', async () => {
+  it('lists the paths of the server in the response to GET /', async () => {
     const { paths } = (await server.get('/')).body;
     expect(paths).to.include.members([
       '/apis',

@@ -69,7 +69,7 @@ describe('errors: limits', () => {
       const list = (count: number, item: (n: number) => unknown): unknown[] =>
         Array.from({ length: count }, (_, n) => item(n));
       const owner = (n: number): object => ({ apiVersion: 'v1', kind: 'Namespace', name: `n${n}`, uid: `u${n}` });
-      const manyFields = 'Request entity too large: an object has more than 10000 fields';
+      const manyFields = 'Request entity too large: a JSON object has more than 10000 fields';
       const manyItems = 'Request entity too large: a list has 10001 items, more than 10000';
       const many: readonly (readonly [object, object, string])[] = [
         [{}, { labels: fields(10_001) }, manyFields],
@@ -94,7 +94,7 @@ describe('errors: limits', () => {
       };
       await server.create(persons, person('growing'));
       expect((await server.patch(`${persons}/growing`, labels(0))).status).to.equal(200);
-      const message = 'Request entity too large: an object has more than 10000 fields';
+      const message = 'Request entity too large: a JSON object has more than 10000 fields';
       const refused = await leavesNoTrace(server, () => server.patch(`${persons}/growing`, labels(9_000)));
       expectRefusal(refused, { ...tooLarge, message });
       expect((await server.patch(`${persons}/growing`, { metadata: { labels: { k1: null } } })).status).to.equal(200);

@@ -543,7 +543,7 @@ describe('errors: objects', () => {
     });
   });
 
-  it('returns an audit-id in every response: the audit-id of the request if it is well formed', async () => {
+  it('returns an audit-id in every response: that of the request, or a new one if the request has no well-formed audit-id', async () => {
     expect((await server.get(`${persons}/nobody`)).headers['audit-id']).to.match(/^[0-9a-f-]{36}$/);
     expect((await server.get(ann, { 'audit-id': 'my-id.1' })).headers['audit-id']).to.equal('my-id.1');
     expect((await server.get(ann, { 'audit-id': 'no good' })).headers['audit-id']).to.not.equal('no good');

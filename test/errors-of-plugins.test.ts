@@ -97,7 +97,7 @@ describe('errors and warnings of plugins', () => {
   }
 
   for (const path of ['/numbers', '/locked']) {
-    it(`remove the headers that the endpoint has set for the failed response: ${path}`, async () => {
+    it(`remove the headers that an endpoint has set, when the response of the endpoint cannot be sent: ${path}`, async () => {
       const answer = await server.get(base + path);
       expectRefusal(answer, { reason: 'InternalError' });
       for (const name of ['content-encoding', 'set-cookie', 'etag']) expect(answer.headers).not.to.have.property(name);

@@ -32,8 +32,8 @@ const statements = /-(?:statements|tables)\.ts$/;
 const sameMeaning: readonly string[] = ['Person'];
 
 /**
- * Returns true if files may export the same name: all of them belong to database engines, and no two of them belong to
- * the same engine. Files with SQL statements may also belong to the engine of another file.
+ * Returns true if the files may all export the same name: all of them belong to database engines, and the files without
+ * SQL statements belong to different engines.
  */
 function meanOne(files: readonly string[]): boolean {
   if (!files.every((file) => engine.test(file))) return false;

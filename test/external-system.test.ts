@@ -48,7 +48,7 @@ describe('createExternalSystem', () => {
     expect(await messageOf(doors.operations.open('ada'))).to.equal('ok');
   });
 
-  it('can delay a call until a promise is settled, or for a time of the clock', async () => {
+  it('can delay a call until a promise is settled, or for some milliseconds on the clock', async () => {
     const clock = new FakeClock();
     const doors = createDoors();
     doors.reset({ clock });
@@ -124,7 +124,7 @@ describe('checkConvergence with external systems', () => {
     );
   });
 
-  it('finds an ignored failure of a call, which faults of writes alone do not show [slow]', async () => {
+  it('finds a controller that ignores the failure of a call, although no fault of a write reveals this [slow]', async () => {
     const error = await failureOf(check(swallowsErrors));
     expect(error.faults).to.have.length(1);
     expect(error.faults[0]).to.match(/^failure of call \d+, close of external system "doors"$/);

@@ -96,7 +96,7 @@ describe('a faulty client', () => {
     expect((await creating).metadata.name).to.equal('ada');
   });
 
-  it('lets a controller continue after a refused write, a conflict and a lost response', async () => {
+  it('refuses a write, causes a conflict and loses a response, and a controller still completes its work', async () => {
     await hire();
     for (const kind of ['refuse', 'conflict', 'loseAnswer'] as const) {
       faulty.inject({ kind }, ({ isWrite }) => isWrite);

@@ -29,7 +29,7 @@ async function runProgram(heap: number, ...options: readonly string[]): Promise<
 describe('a server whose memory is full [slow]', function () {
   this.timeout(120_000);
 
-  it('refuses new and larger objects, but allows reads, updates to smaller objects, and deletions, which free memory', async () => {
+  it('refuses creations and updates that enlarge an object, but allows reads, updates that shrink an object, and deletions, which free memory', async () => {
     const { stored, full } = await runProgram(100, 'memory:', '1000000', '60');
     expect(stored).to.be.above(1000);
     expect(full?.refused.retryAfter).to.equal('10');

@@ -184,7 +184,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await eventually(async () => (await first.get(`${machines}/far`)).status === 404);
   });
 
-  it('removes an owner (policy Foreground) whose last dependent was removed while no server served both of their kinds', async () => {
+  it('removes an owner (policy Foreground) whose last dependent was removed while one server served only the kind of the owner, and the other only the kind of the dependent', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeLetter({ finalizers: ['hold'] });
     await first.delete(`${machines}/owner?propagationPolicy=Foreground`);

@@ -36,7 +36,7 @@ async function keepConfigMaps(server: TestServer): Promise<string> {
   return `${bindings}/keep`;
 }
 
-/** Returns a body with owner references: one to `owner`, whose deletion it blocks, and those to `others`. */
+/** Returns a body with owner references: to `owner`, with `blockOwnerDeletion`, and to `others`, without this field. */
 function ownedBy(owner: Owner, body: object, ...others: readonly Owner[]): object {
   const { metadata } = body as { metadata: object };
   const ownerReferences = [{ ...referenceTo(owner), blockOwnerDeletion: true }, ...others.map(referenceTo)];
@@ -143,7 +143,7 @@ describe('garbage collection across namespaces and kinds', () => {
     });
   }
 
-  it('Foreground: an owner waits for dependents of an unserved kind that had no objects when another owner was deleted', async () => {
+  it('Foreground: an owner waits for a dependent of an unserved kind, even if the kind had no objects when an earlier owner was deleted', async () => {
     const fresh = await TestServer.start();
     const deleted = async (name: string): Promise<number> => {
       await fresh.delete(`${machines}/${name}?propagationPolicy=Foreground`);
@@ -159,7 +159,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await fresh.stop();
   });
 
-  it('an owner whose kind is no longer served keeps its dependents, even if their other owners are deleted', async () => {
+  it('a dependent is kept while the kind of one of its owners is not served, even if its other owners are deleted', async () => {
     const [owner, other] = [
       await server.create(machines, newMachine('owner')),
       await server.create(lettersIn('one'), newLetter('other')),

@@ -231,7 +231,7 @@ const references: readonly Case[] = [
     steps: [['create x', ['a', 'b of a', 'x']]],
   },
   {
-    claim: 'an owner of an unknown kind keeps its dependents, even if the other owners do not exist',
+    claim: 'a dependent is kept while the kind of one of its owners is unknown, even if its other owners do not exist',
     objects: ['a', 'b of x*', 'c of a,x*'],
     steps: [['delete a', ['b of x*', 'c of a,x*']]],
   },

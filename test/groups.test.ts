@@ -41,8 +41,8 @@ describe('groups of plugins', () => {
     return answer.status === 200 ? undefined : `answers ${answer.status}`;
   }
 
-  it('may not be the empty string, because the service reserves this group for itself [spec 2.1-group-empty]', async () => {
-    expect(await refusalOf('')).to.include('group: the empty group is reserved for the service');
+  it('may not be the empty string, because the server reserves this group for itself [spec 2.1-group-empty]', async () => {
+    expect(await refusalOf('')).to.include('group: the empty group is reserved for the server');
   });
 
   for (const [serviceDomain, own] of [
@@ -55,7 +55,7 @@ describe('groups of plugins', () => {
       }
     });
 
-    it(`may be my${own} or ${own}.example.com when ${own} is the service domain, as neither is its subdomain`, async () => {
+    it(`may be my${own} or ${own}.example.com, which are not subdomains of the service domain ${own}`, async () => {
       expect(await refusalOf(`my${own}`, serviceDomain)).to.equal(undefined);
       expect(await refusalOf(`${own}.example.com`, serviceDomain)).to.equal(undefined);
     });
@@ -78,7 +78,7 @@ describe('groups of plugins', () => {
     }
   });
 
-  it('that are reserved make register throw, which a plugin can catch: the plugin then starts without the kind', async () => {
+  it('when a group is reserved, register throws; a plugin that catches the error starts without the kind', async () => {
     const seen: string[] = [];
     const plugin = definePlugin({
       start({ schemeManager }) {

@@ -80,8 +80,8 @@ describe('hostile requests [slow]', () => {
   });
 
   /**
-   * Sends a request up to three times, and returns the shortest of its longest stalls, because a garbage collection may
-   * happen during a request.
+   * Measures the longest stall of the event loop during a request. If the stall exceeds the limit, sends the request up
+   * to two times more, because a garbage collection may have caused the stall. Returns the shortest measured stall.
    */
   async function leastStallOf(
     { before = () => [], request }: LargeRequest,

@@ -49,7 +49,7 @@ describe('a request that runs as another user', () => {
     expect((await server.get(persons, headers)).status).to.equal(200);
   });
 
-  it('has the groups in its headers instead of the groups of an impersonated service account', async () => {
+  it('as a service account: has the groups that its headers name, and not those of the service account', async () => {
     const refused = await server.post(reviews, review, {
       headers: { 'Impersonate-User': 'system:serviceaccount:shop:bot', 'Impersonate-Group': 'system:masters' },
     });
@@ -86,7 +86,7 @@ describe('a request that runs as another user', () => {
     }
   });
 
-  it('gets 403 and has no effect when its user may not impersonate the user or the service account', async () => {
+  it('gets 403 and has no effect when its sender may not impersonate that user or service account', async () => {
     const closed = await TestServer.start({ token: 'administrators-token' });
     const admin = { headers: { authorization: 'Bearer administrators-token' } };
     try {

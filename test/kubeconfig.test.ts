@@ -66,7 +66,7 @@ describe('homeostat kubeconfig', () => {
     [['--tls', '--port', '0'], 2, 'add --server <url>'],
     [['--tls', '--server', 'nonsense'], 2, '--server: must be a URL such as'],
     [['--server', 'https://user:secret@example.com'], 2, '--server: must be a URL such as'],
-    [['--tls-dir', '/nowhere'], 1, '/nowhere/ca.crt: does not exist; the server makes it'],
+    [['--tls-dir', '/nowhere'], 1, '/nowhere/ca.crt: does not exist; the server creates this file'],
     [['--tls', '--database', 'sqlite:///srv/none/h.db'], 1, '/srv/none/tls/ca.crt: does not exist'],
     [['--tls-cert', '/nowhere.pem'], 2, '--tls-cert: needs its private key: --tls-key'],
     [['--tls-cert', '/nowhere.pem', '--tls-key', '/nowhere.key'], 1, '/nowhere.pem'],

@@ -26,7 +26,7 @@ async function refusedKeys(write: Promise<unknown>): Promise<string[]> {
   });
 }
 
-describe('label keys of plugins, users and the service', () => {
+describe('label keys in writes of plugins, users and the server', () => {
   let server: TestServer;
   /** The client of the plugin. */
   let client: Client;
@@ -71,7 +71,7 @@ describe('label keys of plugins, users and the service', () => {
     return { status: response.status, causes };
   }
 
-  it('allows users keys without a prefix, but no keys of the service', async () => {
+  it('lets users set keys without a prefix, but no keys of the service domain', async () => {
     const labels = { plain: 'a', 'example.com/x': 'a' };
     expect((await http('POST', machines, { ...newMachine('u1'), metadata: { name: 'u1', labels } })).status).to.equal(
       201,
@@ -100,7 +100,7 @@ describe('label keys of plugins, users and the service', () => {
     expect((await server.client.update(next)).metadata.labels).to.include({ [reserved]: 'b' });
   });
 
-  it('refuses writes of a plugin with keys without a prefix or keys of the service, in create, update, patch and ensure [spec 2.5-unprefixed-reserved, 2.5-service-prefix-reserved]', async () => {
+  it('refuses writes of a plugin with keys without a prefix or keys of the service domain, in create, update, patch and ensure [spec 2.5-unprefixed-reserved, 2.5-service-prefix-reserved]', async () => {
     const labels = { plain: 'a', [reserved]: 'a', 'example.com/x': 'a' };
     const both = ['plain', reserved];
     await machineWith('p1', {});
@@ -122,7 +122,7 @@ describe('label keys of plugins, users and the service', () => {
     ).to.deep.equal([]);
   });
 
-  it('refuses reserved keys in a write of a plugin, even if its options name the service as the writer', async () => {
+  it('refuses reserved keys in a write of a plugin, even if the options of the write name the server itself as the writer', async () => {
     const options = { writer: 'service' } as object;
     const object = { metadata: { name: 'liar', labels: { [reserved]: 'a' } } };
     expect(await refusedKeys(client.create(machine, object, options))).to.deep.equal([reserved]);
@@ -144,7 +144,7 @@ describe('label keys of plugins, users and the service', () => {
     expect((await client.get(machine, 'k1')).metadata.labels).to.deep.equal({ 'example.com/y': 'b' });
   });
 
-  it('refuses keys without a prefix and keys of the service also in writes by the controllers of a plugin', async () => {
+  it('refuses keys without a prefix and keys of the service domain also in writes by the controllers of a plugin', async () => {
     reconciled = [];
     await machineWith('watched', {});
     await server.settle();

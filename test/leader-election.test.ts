@@ -116,7 +116,7 @@ describe('leader election', () => {
     });
   }
 
-  it('continues after a restart of the server: the leader keeps its term, and a former leader stays refused [slow]', async () => {
+  it('continues after a restart of the server: the leader keeps its term, and writes of a former leader are still refused [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-election-'));
     try {
       await server.stop();

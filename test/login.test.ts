@@ -290,7 +290,7 @@ describe('People who log in', () => {
     expect(await refused.text()).to.include('spec.groups[0]');
   });
 
-  it('cannot add or delete members of system:masters, or set their passwords, unless they are members, even as cluster-admin', async () => {
+  it('without membership in system:masters, cannot add users to this group, delete its users or set the passwords of its users, even as cluster-admin', async () => {
     await start();
     await addUser('ada', {});
     await createUser('root');

@@ -268,7 +268,7 @@ describe("a model's own validation", () => {
     ['Fieldless', '{"message":"wrong"} is not a violation'],
     ['Later', 'validate must be synchronous, but returned a Promise'],
   ] as const) {
-    it(`refuses the write with a message about the result when it returns a wrong value: ${kind}`, async () => {
+    it(`refuses the write when validate returns a result of the wrong form, and the message explains the mistake: ${kind}`, async () => {
       const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
       const answer = await server.post(path, { apiVersion, kind, metadata: { name: 'a' } });
       expectRefusal(answer, { reason: 'Invalid', message: text, causes: ['FieldValueInvalid validate'] });

@@ -168,7 +168,7 @@ describe('objects: metadata', () => {
       expect(put.headers).to.not.have.property('warning');
     });
 
-    it('starts at version 1 with a new uid when a deleted object is created again', async () => {
+    it('refuses the uid of a deleted object for a new object of the same name, which has its own uid and starts at version 1', async () => {
       const before = (await server.put(ann, person('ann', { age: 1 }))).body.metadata;
       await server.delete(ann);
       const after = (await server.create(persons, person('ann'))).metadata;
@@ -344,7 +344,8 @@ describe('objects: metadata', () => {
     });
 
     it('deletes all 12,000 objects of a collection, although at most 10,000 writes may wait at once [slow]', async () => {
-      // 10,000 writes may wait while a batch of at most 1,000 is committed. 12,000 writes at once would exceed both.
+      // While the server commits a batch of at most 1,000 writes, 10,000 more may wait. It would refuse some of 12,000
+      // writes at once, so the test creates the objects in parts, and the server deletes them in parts.
       const creations = 12_000;
       for (let from = 0; from < creations; from += 2000) {
         const names = Array.from({ length: 2000 }, (_, index) => `m-${from + index}`);

@@ -218,7 +218,7 @@ describe('objects: writes', () => {
       expect([put.status, put.body.spec.age]).to.deep.equal([200, 32]);
     });
 
-    it('reads y, on and dates in YAML as strings', async () => {
+    it('treats the YAML words y, on and no, and dates and times, as strings', async () => {
       const words = text.replace('name: Y', 'name: 2030-01-01').replace('[a, "1", \'true\']', '[y, on, no, 12:30]');
       const { body } = await server.post(persons, words, yaml);
       expect(body.spec.tags).to.deep.equal(['y', 'on', 'no', '12:30']);

@@ -100,7 +100,8 @@ describe('OpenAPI over HTTP [compat explain]', () => {
       delay.reset();
       delay.enable();
       const sinceMs = performance.now();
-      // A HEAD request, because the client runs in this process, too, and would have to read a body.
+      // A HEAD request, because the response to a GET has a body: the client runs in this process, too, and its work to
+      // read the body would increase the measured delay.
       const { status } = await server.request('HEAD', path);
       delay.disable();
       expect(status).to.equal(200);

@@ -110,12 +110,12 @@ describe('A controller that has written a status', () => {
     [1, ''],
     [20, ' [slow]'],
   ] as const) {
-    it(`reads, in each of ${runs * 500} runs in process, the last status that it wrote${tier}`, async () => {
+    it(`reads the status that it wrote last, in each of ${runs * 500} runs with an in-process client${tier}`, async () => {
       expect((await count(server.client, runs)).stale).to.deep.equal([]);
     });
   }
 
-  it('reads, in each of 2,000 runs over HTTP, the last status that it wrote [slow]', async () => {
+  it('reads the status that it wrote last, in each of 2,000 runs with an HTTP client [slow]', async () => {
     expect((await count(createClient(server.url), 4)).stale).to.deep.equal([]);
   });
 });

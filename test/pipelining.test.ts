@@ -114,7 +114,7 @@ describe('pipelined requests after a request that is still running', () => {
     expect(codes).to.deep.equal(['200', '404', '200', '200']);
   });
 
-  it('get intact responses after a 204, 205 or 304 for which an endpoint returned a text: the server does not send this text', async () => {
+  it('get intact responses after a 204, 205 or 304 whose endpoint returned a text, because the server does not send the text', async () => {
     const paths = [204, 205, 304].map((code) => `${endpoints}/status/${code}`);
     const answers = await server.raw(`${requests(...paths)}GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code);

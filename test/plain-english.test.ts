@@ -7,8 +7,8 @@ import { lintPlanted } from './support/lint/planted-lint.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
- * Words that the pages of the book must not contain. The lint rule refuses the same words in comments and texts. Code may
- * contain these words, for example as the name of a user.
+ * Words that the pages of the book must not contain. The lint rule refuses the same words in comments and texts. Code
+ * may contain these words, for example as the name of a user.
  */
 const refused =
   /\b(?:anew|whoever|somebody|nobody|hence|thus|ought to|goes on|go on|went on|(?:has|have) yet to|nothing but|hears? of)\b/i;

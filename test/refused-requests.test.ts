@@ -185,7 +185,7 @@ describe('a server behind a proxy', () => {
   afterEach(() => server.stop());
 
   for (const proxy of ['127.0.0.1', '127.0.0.0/8'])
-    it(`accepts a write with its own Origin only if x-forwarded-proto has the scheme of the Origin (trusted proxy: ${proxy})`, async () => {
+    it(`accepts a write whose Origin has the host of the server only if x-forwarded-proto has the scheme of the Origin (trusted proxy: ${proxy})`, async () => {
       await start([proxy]);
       expect((await server.post(persons, person('ann'), { headers: sent })).status).to.equal(201);
       const plain = { headers: { ...sent, 'x-forwarded-proto': 'http' } };

@@ -108,7 +108,7 @@ describe('the permission that a request needs', () => {
     );
   });
 
-  it('includes the namespace in the path; for a Namespace object, this is the name of the object', async () => {
+  it('includes the namespace that the path names, which for a Namespace object is the name of the object', async () => {
     const place = 'in API group "" in the namespace "shop"';
     expect((await refusalOf('GET', '/api/v1/namespaces/shop')).message).to.include(
       `get resource "namespaces" ${place}`,
@@ -200,7 +200,7 @@ describe('the permission that a request needs', () => {
       /permission.nameFrom of GET .*no variable "c"/,
     );
     expect(wrong({ verb: 'GET', resource: 'a' })).to.throw(/permission.verb .* lower case/);
-    expect(wrong({ verb: 'get', resource: 'a/b/c' })).to.throw(/permission.resource .* plural/);
+    expect(wrong({ verb: 'get', resource: 'a/b/c' })).to.throw(/permission.resource .* must be <plural>/);
     routes.close();
   });
 });

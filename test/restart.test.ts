@@ -89,7 +89,7 @@ async function* eventsOf(response: Response): AsyncGenerator<{ type: string; obj
   }
 }
 
-/** Opens a watch from a revision, so that later writes come as single events, not as the present objects. */
+/** Opens a watch that receives each write after a revision as an event, and does not begin with the present objects. */
 function openWatch(url: string, after: number, signal?: AbortSignal): Promise<Response> {
   const query = `?watch=true&resourceVersion=${after}&allowWatchBookmarks=true`;
   return fetch(url + thingsPath + query, signal === undefined ? {} : { signal });
@@ -105,7 +105,7 @@ async function follow(watch: Response, after: number, events: Seen[]): Promise<n
       if (type !== 'BOOKMARK') events.push({ type, name, resourceVersion: revision, version });
     }
   } catch (error) {
-    // The connection broke because the server was killed. A refused request is a bug.
+    // The test kills the server, so a broken connection is expected. An ERROR event of the watch is a bug.
     if (error instanceof RefusedError) throw error;
   }
   return revision;

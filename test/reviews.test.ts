@@ -102,7 +102,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('are refused when they name no request, two requests or no subject, or have a wrong form', async () => {
+  it('are refused when they ask about no request, about two requests or without a subject, or have a wrong form', async () => {
     const both = { resourceAttributes: {}, nonResourceAttributes: {} };
     for (const spec of [{}, both]) {
       expectRefusal(await review(open, 'SelfSubjectAccessReview', spec), {

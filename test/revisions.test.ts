@@ -75,7 +75,7 @@ describe('plugins of revision 2.15 and 2.9', () => {
     }
   });
 
-  it('run together in `homeostat serve`, and do not change existing objects at its next start [slow]', async () => {
+  it('run together in `homeostat serve`, and leave existing objects unchanged when the server restarts [slow]', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-revisions-'));
     const plugins = folders.flatMap((folder) => ['--plugin', `examples/${folder}`]);
     const options = [...plugins, '--database', `sqlite:${join(directory, 'both.db')}`];

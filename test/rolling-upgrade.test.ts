@@ -17,7 +17,10 @@ interface Upgradable {
 const databases: readonly {
   readonly name: string;
   readonly create: (context: Mocha.Context) => Promise<Upgradable>;
-  /** A schema change after which the requests of this version fail: a statement in SQL; for etcd, fields as JSON. */
+  /**
+   * A schema change after which the database requests of the older server fail: an SQL statement, or for etcd, fields
+   * of the key `head` as JSON.
+   */
   readonly breaking: string;
   /** The schema version that this version of the program uses. */
   readonly schema: number;

@@ -87,7 +87,7 @@ describe('service accounts', () => {
     expect(await isKnown(unused)).to.equal(false);
   });
 
-  it('cannot use a token after they are deleted, even when an account of that name is created again', async () => {
+  it('lose their tokens when they are deleted, even if a new account gets the same name', async () => {
     await createAccount('gone');
     const token = await tokenOf('gone');
     expect(await isKnown(token)).to.equal(true);

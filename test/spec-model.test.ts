@@ -69,7 +69,7 @@ describe('spec: a model of a plugin', () => {
     await server.stop();
   });
 
-  it('may have no indexes: its list still has pages, label selectors, and selectors and sorts of metadata [spec 2.8-default-name, 2.8-default-labels]', async () => {
+  it('may have no indexes: clients can still page a list, select by labels, and select and sort by metadata.name [spec 2.8-default-name, 2.8-default-labels]', async () => {
     const server = await startTestServer({ models: [machine] });
     for (const name of ['a', 'b', 'c']) {
       await server.httpClient.create(machine, { metadata: { name, labels: { odd: String(name !== 'b') } } });

@@ -166,7 +166,7 @@ describe('docs/testing.md', () => {
 
     after(() => server.stop());
 
-    it('by calls of step, each of which executes one write', async () => {
+    it('by step(), which executes one write per call', async () => {
       const kit = createTestKit({ server, controllers: [personController], clock, stepped: true });
       const step = await kit.step();
       expect(step?.request).to.include({ verb: 'create', kind: 'Badge', name: 'ada' });

@@ -71,7 +71,10 @@ describe('responses that clients do not read [slow]', () => {
     return { socket, head: String(socket.read(100)) };
   }
 
-  /** Reads up to a number of further bytes, or until the connection ends, and returns their number. */
+  /**
+   * Reads until at least `most` further bytes have arrived, or until the connection ends. Returns the number of bytes
+   * read.
+   */
   async function rest(socket: Socket, most = Number.POSITIVE_INFINITY): Promise<number> {
     let bytes = 0;
     const over = new Promise<void>((resolve) => {
@@ -185,7 +188,7 @@ describe('responses that clients do not read [slow]', () => {
       await eventually(async () => (await server.get(path)).text === text);
     });
 
-    it('take at most half of the memory for all unread responses when they go to one client address or IPv6 /64 network [slow]', async () => {
+    it('may use, for one client address or IPv6 /64 network, at most half of the memory that all unread responses share [slow]', async () => {
       const socket = await beginFrom('2001:db8:0:1::1');
       await expectRefused('2001:db8:0:1::2', 'one client address may use half of this memory');
       expect((await server.get(path, from('2001:db8:0:2::1'))).text).to.equal(text);

@@ -28,7 +28,7 @@ function apart(object: object): unknown {
   return { ...rest, metadata: kept };
 }
 
-/** The databases of former versions: a file for each schema version of SQLite, written by a program of that version. */
+/** The recorded files: one for each schema version of the SQLite store, written by a program of that version. */
 describe('a SQLite database of a former version [spec experience-upgrades]', () => {
   let folder: string;
   let server: ApiServer;
@@ -83,8 +83,8 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
       const recorded = lists[at] ?? [];
       const names = new Set(recorded.map((object) => (object as Stored).metadata.name));
       expect(recorded.length, at).to.be.above(0);
-      // Only the recorded objects are compared, because a newer version may add objects. The content of cluster roles is
-      // not compared, because a newer version may extend its roles.
+      // Only the recorded objects are compared, because a newer version may add objects. The content of cluster roles
+      // is not compared, because a newer version may extend its roles.
       const found = (await itemsOf(at)).filter(({ metadata }) => names.has(metadata.name));
       if (at.includes('clusterroles')) expect(found.length, at).to.equal(recorded.length);
       else expect(found.map(apart), at).to.deep.equal(recorded.map(apart));
@@ -104,8 +104,8 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
   }
 
   /**
-   * Checks writes after the upgrade: the server refuses a value of a unique index that an object had before the upgrade,
-   * accepts a free value, and changes and deletes objects.
+   * Checks writes after the upgrade: the server refuses a value of a unique index that an object had before the
+   * upgrade, accepts a free value, and changes and deletes objects.
    */
   async function expectWrites(): Promise<void> {
     const taken = await send('POST', machinesPath, newMachine('new', 'slug-2'));
@@ -138,7 +138,7 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
       await expectWatch(recorded);
     });
 
-  it('exists for every schema version', async () => {
+  it('has a recorded file for each schema version of the SQLite store', async () => {
     await unpack(1);
     const { knownSchema } = await inspectDatabase(`sqlite:${path()}`);
     const files = (await readdir(fixtures)).filter((name) => name.endsWith('.db.gz')).sort();

@@ -227,7 +227,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('reports a conflict with a field that was applied in another version, by the name of the field in that version', async () => {
+    it('reports a conflict with a field that was applied in another version, and names the field as that other version does', async () => {
       await apply(gadgetsV1, newGadgetV1('a'), 'one');
       const refused = await apply(gadgetsV2, newGadgetV2('a', { size: 4 }), 'two');
       expect([refused.status, refused.body.details.causes]).to.deep.equal([

@@ -144,7 +144,7 @@ describe('a watch during its lifetime', () => {
     expect(data).to.contain('"type":"ERROR"');
   });
 
-  it('begins with the change after its resourceVersion, or an error, if its kind was unregistered and registered since then', async () => {
+  it('whose kind was unregistered and registered after its resourceVersion begins either with the next change or with an error', async () => {
     const before = await server.revision(persons);
     await server.create(persons, person('bob'));
     server.api.schemeManager.unregister(Person, 'service');

@@ -333,7 +333,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(answer.headers.warning).to.equal('299 - "be careful"');
   });
 
-  it('writes of clients in the process are also sent to webhooks', async () => {
+  it('writes of in-process clients are also sent to webhooks', async () => {
     hooks.on('/own', () => ({ allowed: false, status: { code: 403, message: 'not you' } }));
     await validate('/own');
     const client = server.api.createPluginClient('staff');

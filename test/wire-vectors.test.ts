@@ -28,7 +28,8 @@ const deviations: Readonly<Record<string, string>> = {
     'a selector of namespaces matches no object of a kind without namespaces, and is not an error',
   'fieldSelector "metadata.name"': 'field selectors have the grammar of label selectors',
   'fieldSelector "metadata.name in (l1)"': 'field selectors have the grammar of label selectors',
-  'fieldSelector "spec.gender="': 'a field selector with an empty value does not select objects without the field',
+  'fieldSelector "spec.gender="':
+    'a field selector with an empty value does not select objects without the field; in Kubernetes, it does',
   'put no RV': 'an update without a precondition is unconditional',
   'put RV non-numeric': 'a malformed value is 400 with a reason; Kubernetes sends 500 without a reason',
   'put set deletionTimestamp': 'fields that the server sets are ignored in requests',
@@ -64,7 +65,10 @@ const unlikeStored: ReadonlySet<string> = new Set([
   'ssa unknown field (default strict? )',
 ]);
 
-/** The start revision in the recorded watches, which was the present revision of the recorded server. */
+/**
+ * The revision at which the recorded watches start. Before the first of them, it was the newest revision of the
+ * recorded server.
+ */
 const watchedFrom = '1030683';
 
 const continueToken = 'eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MTAzMDY0NSwic3RhcnQiOiIvbDJcdTAwMDAifQ';
@@ -84,7 +88,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
   const person = (name: string, spec: object, metadata: object): Promise<unknown> =>
     server.create(persons, { ...newDemoPerson(name, {}, metadata), spec: { name: 'N', ...spec } });
 
-  /** Actions between two requests, as in the recording, by the name of the second request. */
+  /** Steps before a request, by its name. Without them, its response would differ from the recorded one. */
   const preparations: Readonly<Record<string, () => Promise<unknown>>> = {
     'list limit 2': async () => {
       for (const age of [1, 2, 3, 4, 5]) {
@@ -108,7 +112,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
     'watch RV too old': () => passCompactions(clock, 2),
   };
 
-  /** Actions while a watch is open, as in the recording. */
+  /** Writes while a watch is open, by the name of its request. They cause the events that the recording has. */
   const meanwhile: Readonly<Record<string, () => Promise<unknown>>> = {
     'watch RV=cur add/mod/del': async () => {
       await person('wt1', {}, {});
@@ -140,7 +144,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
     });
   }
 
-  it('include every case that the list of differences, or the list of cases that are not compared, names', () => {
+  it('include every case in the list of differences, and every case in the list of cases that are not compared', () => {
     expect(recordings.map(({ name }) => name)).to.include.members([
       ...Object.keys(deviations),
       ...Object.keys(notCompared),

@@ -1,8 +1,8 @@
 // The first part of `npm run deps:check`; it needs no network. It checks the packages that users install, or get in a
-// bundle: the licence of each must allow us to ship it, and package-lock.json must have only one version of it. It also
-// checks that our own packages require each package, even one for development, by the same range. dependencies.yaml may
-// give a reason for several versions or ranges. An argument names another folder to check. The second part is knip,
-// which reports unused and undeclared dependencies.
+// bundle: the licence of each must allow us to ship it, and package-lock.json must have only one version of it. All our
+// own packages that depend on a package, also for development only, must require the same range of its versions.
+// dependencies.yaml may give a reason for several versions or ranges. An argument names another folder to check. The
+// second part is knip, which reports unused and undeclared dependencies.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { load } from 'js-yaml';
@@ -15,7 +15,7 @@ const locked = Object.entries(packages.packages);
 const bundled = new Set(Object.entries(rules.bundled).flatMap(bundledPaths));
 
 /**
- * The packages that users get, as `[name, entry]`: not our own packages, and development dependencies only if they are
+ * The packages of other authors that users get, as `[name, entry]`. The list has a development dependency only if it is
  * bundled.
  */
 const installed = locked
@@ -47,7 +47,7 @@ function isAllowed(licence = '') {
   return alternatives.some((each) => each.split(' AND ').every((name) => rules.licences.includes(name)));
 }
 
-/** Returns the names that have more than one version (or range of versions), each with these. */
+/** Returns a pair for each name with several versions (or version ranges): the name, and the set of its versions. */
 function severalOf(pairs) {
   const versions = new Map();
   for (const [name, version] of pairs) versions.set(name, (versions.get(name) ?? new Set()).add(version));

@@ -1,7 +1,7 @@
 // `npm run packages:check` packs each package as `npm publish` would, and checks what users get. publint checks the
-// package.json, and arethetypeswrong the types as compilers find them. A package must have no tests, must have a
-// licence, and its source maps must have their sources and no columns. The installed size has a limit. This script
-// needs the build.
+// package.json, and arethetypeswrong the types as compilers find them. A package must have a licence and no tests. Its
+// source maps must contain the sources, and must map only lines, not columns. The installed size has a limit. This
+// script needs the build.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -55,7 +55,7 @@ function fileProblems(folder, files) {
   return [
     ...files.filter((path) => forTests.test(path)).map((path) => `${path}: is published, although only tests need it`),
     ...maps.filter((path) => !hasSources(path)).map((path) => `${path}: is a source map without its sources`),
-    ...maps.filter(hasColumns).map((path) => `${path}: is a source map with columns, which .ci/thin-output.js removes`),
+    ...maps.filter(hasColumns).map((path) => `${path}: is a source map whose columns remain after .ci/thin-output.js`),
     ...['LICENSE', 'package.json'].filter((name) => !files.includes(name)).map((name) => `${name}: is missing`),
   ];
 }

@@ -51,7 +51,7 @@ function proofProblems(feature, files = new Set()) {
   const wrong = clients.filter((client) => (feature[client] !== undefined) !== proved.has(client));
   const problems = wrong.map((client) =>
     feature[client] === undefined
-      ? `${feature.id} has tests with ${client}: add the field ${client}, which says what they show`
+      ? `${feature.id} has tests with ${client}: add the field ${client} with what the tests show`
       : `${feature.id} has no test with ${client}: add [compat ${feature.id}] to the end of a test's title`,
   );
   return files.size === 0 ? [`${feature.id} has no test`] : problems;
@@ -117,7 +117,7 @@ function differencesOf(tests) {
   ].join('\n');
 }
 
-/** Returns the page with its tables from the tests, and all problems of tags and features. */
+/** Returns the page with new tables, and all problems in the list of features, in the tags of tests and in the page. */
 export function compatibility(tests) {
   const features = load(readFileSync(`${root}/${featuresFile}`, 'utf8'));
   const known = new Set();

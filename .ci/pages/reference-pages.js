@@ -73,7 +73,10 @@ function serverOptions() {
     kind,
     prose(description),
   ]);
-  return tableOf(['Flag (without `--`: key in the YAML file)', 'Environment variable', 'Type', 'Meaning'], rows);
+  return tableOf(
+    ['Flag (its name without `--` is the key in the YAML file)', 'Environment variable', 'Type', 'Meaning'],
+    rows,
+  );
 }
 
 function commandSections({ help, names, path, command }) {
@@ -111,7 +114,7 @@ function unlistedOptions() {
 
 const statusFile = 'controller-runtime/api/errors/status.ts';
 
-/** Matches the comment right before a reason, with the error's cause and cure. */
+/** Matches the name of a reason or a cause, and the comment right before the name. The comment has meaning and cure. */
 const documented = /\/\*\*((?:(?!\*\/)[^])*?)\*\/\s+(?:(\w+): (\d+),|\| '(\w+)')/g;
 
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
@@ -157,7 +160,7 @@ async function metricsPage() {
     );
   const text = pageOf(
     'Metrics',
-    'The metrics that a server returns at `GET /metrics`, and that a manager in another process returns from `metrics()`. [Observe](../operating/observe.md#metrics) explains the labels. A counter only rises; a gauge rises and falls; a histogram has the series `_bucket`, `_sum` and `_count`. Times are in seconds. On a server, the metrics of controllers of plugins have the label `plugin`, too.',
+    'The metrics that a server returns at `GET /metrics`, and that a manager in another process returns from `metrics()`. [Observe](../operating/observe.md#metrics) explains the labels. A counter only rises; a gauge rises and falls; a histogram has the series `_bucket`, `_sum` and `_count`. Times are in seconds. On a server, the metrics of controllers of plugins have the label `plugin` in addition to the labels in the table.',
     tableOf(
       ['Metric', 'Type', 'Labels', 'Meaning'],
       rows.map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(', '), prose(help)]),

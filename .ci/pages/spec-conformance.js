@@ -13,7 +13,7 @@ const idForm = /^([1-9](\.[1-9])?|operators|experience)-[a-z0-9.-]+$/;
 const ruleFields = new Set(['id', 'rule', 'revision', 'decision', 'untested']);
 const revisions = [undefined, '2.15', '2.9'];
 
-/** Returns the proofs of each rule. All tests of a describe with the tag are one proof, which shows their number. */
+/** Returns the proofs of each rule. If the title of a describe has a tag, its tests are one proof with their number. */
 function byRule(proofs) {
   const rules = new Map();
   for (const { id, file, title } of proofs) {
@@ -49,7 +49,7 @@ function ruleProblems(part, rule, seen) {
   const problems = Object.keys(rule)
     .filter((field) => !ruleFields.has(field))
     .map((field) => `"${field}" is not a field of a rule`);
-  if (!idForm.test(rule.id) || !rule.id.startsWith(`${part}-`)) problems.push(`the id must be like ${part}-what`);
+  if (!idForm.test(rule.id) || !rule.id.startsWith(`${part}-`)) problems.push(`the id must be ${part}-<what>`);
   if (seen.has(rule.id)) problems.push('is there twice');
   if (typeof rule.rule !== 'string') problems.push('needs "rule": one sentence');
   if (!revisions.includes(rule.revision)) problems.push("revision must be '2.15' or '2.9'");
@@ -113,7 +113,7 @@ ${sections.join('\n')}
 `;
 }
 
-/** Returns the page, made from the tests, and all problems of tags and rules. */
+/** Returns the page with the rules and their tests, and all problems in the list of rules and in the tags of tests. */
 export function conformance(tests) {
   const parts = load(readFileSync(`${root}/${rulesFile}`, 'utf8'));
   const known = new Set();

@@ -24,7 +24,7 @@ export interface OwnedAdmission {
   /**
    * Adds hooks for a kind.
    * @throws TypeError for a value that is not an Admission, or whose timeout is out of range; Error when the kind is
-   * not registered, belongs neither to the plugin nor to one of its dependencies, or the hooks have been removed.
+   * not registered, when it belongs neither to the plugin nor to one of its dependencies, or after `close`.
    */
   add(admission: Admission): void;
   /** Removes all hooks of the plugin; calls of hooks that are in progress fail (503). */

@@ -56,7 +56,7 @@ class LargeComparison {
     this.#pace = pace;
   }
 
-  /** Compares two objects, or two lists whose single items have field managers. */
+  /** Compares two objects, or two lists in which each item has its own field managers. */
   *compare([before, after]: Pair, shape: Shape): Steps<FieldChanges> {
     if (Array.isArray(before) && Array.isArray(after) && after.length > before.length) checkItems(after);
     const found = new Comparison();

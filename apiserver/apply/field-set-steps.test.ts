@@ -15,7 +15,7 @@ function setOf(members: readonly (readonly string[])[]): FieldSet {
   return members.reduce<FieldSet>((set, member) => union(set, node(member)), leaf);
 }
 
-/** Returns a set of fields with two lists. Each list has those of 5,000 items whose index is a multiple of `every`. */
+/** Returns a set of fields with two lists. The keys of their items are the multiples of `every` below 5,000. */
 function largeSet(every: number): FieldSet {
   const items = Array.from({ length: 5000 }, (_, index) => index).filter((index) => index % every === 0);
   const list = Object.fromEntries(items.map((index) => [`k:{"k":${index}}`, { '.': leaf, 'f:k': leaf }]));

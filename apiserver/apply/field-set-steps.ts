@@ -65,7 +65,10 @@ export function* unionOfAll(sets: readonly FieldSet[], pace: Pace): Steps<FieldS
   return united;
 }
 
-/** Splits a set into sets of at most `maxNodes` nodes, not counting the paths to them. Their union is the whole set. */
+/**
+ * Splits a set into parts, whose union is the whole set. A part has at most `maxNodes` nodes. Parts of the same large
+ * node repeat the path to this node, and the nodes on this path do not count.
+ */
 export function* partsOf(set: FieldSet, maxNodes: number = nodesPerStep): Generator<FieldSet> {
   let part: Record<string, FieldSet> = {};
   let nodes = 0;

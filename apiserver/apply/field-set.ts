@@ -2,7 +2,7 @@
  * A set of fields, in the form of `fieldsV1`: each key is a path element, and each value is the set below this element.
  * Path elements are `f:<name>`, `k:<keys of an item>`, `v:<value of an item>`, and in the sets of some clients
  * `i:<index>`. A path is a member when its node is empty or contains `.`; other nodes only lead to members. The root
- * itself is not a member: `{}` is the empty set. A complete set is never changed in place.
+ * itself is not a member: `{}` is the empty set. A set may be changed in place only while it is being built.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet;

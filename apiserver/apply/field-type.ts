@@ -57,12 +57,12 @@ export function typeOfItems(shape: Shape): FieldShape {
   return shape.below.items ?? 'anything';
 }
 
-/** True for an object whose single fields have field managers. */
+/** True for an object in which each field has its own field managers. */
 export function isGranular(value: unknown, shape: Shape): value is Fields {
   return typeof value === 'object' && value !== null && !shape.isAtomic && !Array.isArray(value);
 }
 
-/** True for a list whose single items have field managers. */
+/** True for a list in which each item has its own field managers. */
 export function isMergedList(value: unknown, shape: Shape): value is readonly unknown[] {
   return shape.identity !== undefined && Array.isArray(value);
 }

@@ -74,9 +74,9 @@ export function asNewFields(all: FieldSet): FieldSet {
 }
 
 /**
- * Returns the fields that an apply claims: fields with a value, items of merged lists, and entries of maps. Declared
- * fields that only contain other fields are not claimed, so that setting a field of `spec` does not make the manager
- * own `spec`.
+ * Returns the fields that an apply makes its manager own: fields with a value, items of merged lists, and entries of
+ * maps. Declared fields that only contain other fields are not among them, so that setting a field of `spec` does not
+ * make the manager own `spec`.
  */
 export function* appliedFieldsOf(object: Fields, type: FieldShape, pace: Pace): Steps<FieldSet> {
   return (yield* appliedIn(object, shapeOf(type), pace)) ?? leaf;
@@ -102,7 +102,7 @@ interface AppliedAt {
   readonly pace: Pace;
 }
 
-/** Returns the claimed fields in a value; undefined when there are none. */
+/** Returns the fields in a value that the manager owns after the apply; undefined when there are none. */
 function* appliedField(value: unknown, type: FieldShape, at: AppliedAt): Steps<FieldSet | undefined> {
   const shape = shapeOf(type);
   if (isMergedList(value, shape)) return yield* appliedItems(value, shape, at);

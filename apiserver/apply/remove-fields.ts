@@ -15,9 +15,9 @@ export interface Ownership {
 }
 
 /**
- * Removes the fields that the manager owned before, and that no manager owns now. A declared field is removed when
- * neither it nor a field below it has an owner. An item of a list, or an entry of a map, is removed with all its
- * content when the item or entry itself has no owner.
+ * Removes the fields that the manager owned before, and that no manager owns now. A field that the schema declares is
+ * removed when neither it nor a field below it has an owner. An item of a list, or an entry of a map, is removed with
+ * all its content when the item or entry itself has no owner.
  */
 export function* removeUnowned(object: Fields, ownership: Ownership, type: FieldShape, pace: Pace): Steps<Fields> {
   return yield* removeFromMap(object, ownership, shapeOf(type), pace);

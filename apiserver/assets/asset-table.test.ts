@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { AssetTable } from './asset-table.ts';
 
 describe('the table of assets', () => {
-  it('refuses a second folder for a plugin; a second call of the function that closes a folder does not close its successor', () => {
+  it('refuses a second folder for a plugin; a second call of the function that closes a folder does not close the folder that was opened next', () => {
     const table = new AssetTable();
     const closeFirst = table.open('shop', '/srv/first');
     expect(() => table.open('shop', '/srv/second')).to.throw('"shop" has assets already');

@@ -12,7 +12,7 @@ export interface Assets {
   open(name: string, folder: string): () => void;
 }
 
-/** The folders whose files are served, by the name of their plugin. */
+/** Maps the name of each plugin to the folder whose files are served for the plugin. */
 export class AssetTable implements Assets {
   readonly #folders = new Map<string, AssetFolder>();
 

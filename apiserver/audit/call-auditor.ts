@@ -8,7 +8,7 @@ import type { AuditTrail } from './audit-trail.ts';
 import { recordedBodies, recordedJson } from './recorded-json.ts';
 import { hasSecretBody } from './secret-bodies.ts';
 
-/** A write by a client in the server's process. */
+/** A write by a client that runs in the server's process. */
 export interface AuditedCall {
   readonly user: UserInfo;
   readonly attributes: ResourceAttributes;
@@ -25,7 +25,7 @@ export interface AuditedCall {
   readonly body?: (() => unknown) | undefined;
 }
 
-/** Records the writes of clients in the server's process, by the same policy as requests. */
+/** Records the writes of clients that run in the server's process, by the same policy as requests. */
 export class CallAuditor {
   readonly #trail: AuditTrail;
   readonly #uuid: () => string;
@@ -62,7 +62,7 @@ interface CallParts {
   readonly trail: AuditTrail;
 }
 
-/** Records one write of a client in the server's process: its arrival and its end. */
+/** Records the arrival and the end of one {@link AuditedCall}. */
 class BegunCall {
   readonly #call: AuditedCall;
   readonly #parts: CallParts;

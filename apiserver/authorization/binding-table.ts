@@ -40,8 +40,8 @@ export class BindingTable {
   readonly #groups = new Map<string, Holdings>();
   readonly #placed = new Map<string, Placed>();
   /**
-   * For each role, and for each binding to it (by its key): the users and groups to which the binding gives the role,
-   * each as its {@link Holding}. When the role changes, the grants that were computed for them are discarded.
+   * For each role, and for each binding to it (by its key): the {@link Holding} of each user and group to which the
+   * binding gives the role. When the role changes, the computed grants of these users and groups are discarded.
    */
   readonly #holdersOf = new Map<RoleKey, Map<string, readonly Holding[]>>();
 

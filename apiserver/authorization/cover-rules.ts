@@ -37,8 +37,8 @@ export function permissionCount({ verbs, apiGroups, resources, resourceNames, no
 }
 
 /**
- * True when `grants` include a permission. The permission is a rule with one verb, and with one path or one resource, as
- * {@link permissionsOf} returns it.
+ * True when `grants` include a permission. The permission is a rule with one verb, and with one path or one resource,
+ * as {@link permissionsOf} returns it.
  */
 export function includesPermission(
   grants: Grants,

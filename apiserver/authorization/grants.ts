@@ -20,8 +20,8 @@ export interface Grant {
 }
 
 /**
- * The minimum number of rules for which a decision is cached. It counts the rules of the user or group in this scope
- * that name the requested resource, or all resources, without a restriction to names of objects.
+ * A decision is cached if at least this number of rules may allow it: the rules of the user or group in this scope that
+ * name the requested resource, or all resources, without a restriction to names of objects.
  */
 const fewRules = 4;
 

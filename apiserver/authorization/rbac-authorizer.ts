@@ -126,7 +126,7 @@ export class RbacAuthorizer implements Authorizer {
     return [...rules];
   }
 
-  /** True when the user has a permission, which is one of the rules that `permissionsOf` returns. */
+  /** True when the user has a permission. `permission` must be one of the rules that `permissionsOf` returns. */
   holds(user: UserInfo, namespace: string | undefined, permission: PolicyRule): boolean {
     return (
       this.#bindings.first(user, namespace, (grants) => includesPermission(grants, permission) || undefined) === true

@@ -44,7 +44,7 @@ describe('an import', () => {
   const many = (count: number): Operation[] =>
     Array.from({ length: count }, (_, at) => create(`n${at}`, `{"n":${at}}`));
 
-  it('gives each object the kind number of the target database, and a revision over 1,000,000 above that of the export', async () => {
+  it('gives each object the number that identifies its kind in the target database, and a revision over 1,000,000 above the revision of the export', async () => {
     const source = await exportOf(...exampleObjects());
     await importOf(store, source);
     const rows = await scanned(store);
@@ -78,7 +78,7 @@ describe('an import', () => {
     expect((await scanned(store))[0]?.revision).to.be.above(71_000_000);
   });
 
-  it('is refused when the database has an object, and leaves that object unchanged', async () => {
+  it('is refused when the database already has any object, and leaves the existing objects unchanged', async () => {
     await written(store, create('mine', '1'));
     const refusal = await rejectionOf(importOf(store, await exportOf(create('a', '1'))));
     expect(refusal).to.include({ name: 'StoreError', code: 'refused' });

@@ -23,7 +23,10 @@ export class LineCheck {
     return `${body},"check":"${this.#last}"}\n`;
   }
 
-  /** True when a line, given without its line feed, is unchanged and follows the previous line. */
+  /**
+   * Returns true when the `check` of a line is right: the line is undamaged, and comes directly after the line of the
+   * previous call. The line is given without its line feed.
+   */
   accepts(line: Buffer): boolean {
     const end = Math.max(line.byteLength - suffixLength, 0);
     const found = pattern.exec(line.toString('latin1', end))?.[1];

@@ -19,8 +19,9 @@ import { namespaceStrategy } from './namespace-strategy.ts';
 import { secretKind, secretStrategy } from './secret-kind.ts';
 
 /**
- * The kinds that every server has, except User, whose group contains the service domain. Kinds that also exist in
- * Kubernetes have the same names there, because clients of Kubernetes rely on these names.
+ * The kinds that every server has. Only the kind User is missing from this list, because its group contains the service
+ * domain. Kinds that also exist in Kubernetes have the same names there, because clients of Kubernetes rely on these
+ * names.
  */
 export const builtinKinds: readonly ModelDescriptor[] = [
   namespaceKind,
@@ -69,7 +70,7 @@ export async function openBuiltinKinds({
 }: {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
-  /** The service domain. It ends the API group of the kind User: `iam.<serviceDomain>`. */
+  /** The service domain, which is a part of the API group of the kind User: `iam.<serviceDomain>`. */
   readonly serviceDomain: string;
 }): Promise<void> {
   const kinds = [...builtinKinds, userKind(serviceDomain)];

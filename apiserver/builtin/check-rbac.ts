@@ -23,19 +23,19 @@ interface Binding extends ApiObject {
   readonly subjects?: readonly Partial<Subject>[] | null;
 }
 
-/** Returns the violations of Kubernetes' rules in a Role, at most a hundred. */
+/** Checks a Role by Kubernetes' validation rules, and returns at most a hundred violations. */
 export function checkRole({ rules }: Role & NamespacedObject): readonly FieldViolation[] {
   return firstViolations(rulesOf(rules ?? [], true));
 }
 
-/** Returns the violations of Kubernetes' rules in a ClusterRole, at most a hundred. */
+/** Checks a ClusterRole by Kubernetes' validation rules, and returns at most a hundred violations. */
 export function checkClusterRole({ rules, aggregationRule }: Role): readonly FieldViolation[] {
   return firstViolations(both(rulesOf(rules ?? [], false), aggregationOf(aggregationRule)));
 }
 
 /**
- * Returns the violations of Kubernetes' rules in a RoleBinding or a ClusterRoleBinding. `kinds` are the kinds of roles
- * to which it may refer.
+ * Checks a RoleBinding or a ClusterRoleBinding by Kubernetes' validation rules, and returns at most a hundred
+ * violations. `kinds` are the kinds of roles to which the binding may refer.
  */
 export function checkRoleBinding(
   next: Binding,

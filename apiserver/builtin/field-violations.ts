@@ -2,7 +2,7 @@ import { checkLabels, checkQualifiedName, quoteValue } from '@homeostat/controll
 import type { FieldViolation } from '@homeostat/controller-runtime/api';
 import type { LabelSelector } from './objects/rbac-objects.ts';
 
-/** The maximum number of violations in a response, because people read it. */
+/** The maximum number of violations in a response, so that people can read the response. */
 const maxViolations = 100;
 
 /** Returns the first violations that a search yields, at most a hundred, and then ends the search. */

@@ -14,7 +14,7 @@ export interface ResourceQuotaObject extends NamespacedObject {
   };
 }
 
-/** Matches a key of a quota: `count/persons.people.example.com`, or, for kinds of the core group, `count/secrets`. */
+/** Matches a key in `spec.hard`: `count/persons.people.example.com`, or `count/secrets` for kinds of the core group. */
 const keyForm = /^count\/[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/;
 
 const units: ReadonlyMap<string, number> = new Map([

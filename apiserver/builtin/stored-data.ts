@@ -84,9 +84,9 @@ interface StoredField {
 }
 
 /**
- * Returns the checked values of a field; undefined when it has none. If the field is null, it has no values; a value
- * that is null counts as an empty value. Base64 is returned in its canonical form. @throws ApiError BadRequest for a
- * wrong type or wrong base64; the message does not quote values
+ * Checks the values of a field, and returns them by key; undefined when the field is absent or null. A null under a key
+ * becomes an empty value. Base64 is returned in its canonical form. @throws ApiError BadRequest for a wrong type or
+ * wrong base64; the message does not quote values
  */
 export function readValues(value: unknown, { model, field, areBytes }: StoredField): Values | undefined {
   if (value === undefined || value === null) return undefined;

@@ -10,7 +10,7 @@ export interface UserObject extends ApiObject {
   };
 }
 
-/** The subresource that sets the password. It cannot be read. */
+/** The subresource to which a client writes the password. No request can read the password. */
 export const passwordSubresource = 'password';
 
 /** The only group with the prefix `system:` of which a User can be a member. */

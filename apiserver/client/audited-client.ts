@@ -125,7 +125,7 @@ function writeOf(call: WriteCall, options: AnyWriteOptions = {}): Write {
     case 'delete':
       return { verb: 'delete', name: call.name, namespace: options.namespace, options };
     case 'ensure':
-      throw new Error('ensure is not a single request: it sends other requests');
+      throw new Error('the method ensure is not a single request: it sends other requests');
   }
 }
 

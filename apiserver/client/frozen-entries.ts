@@ -13,8 +13,9 @@ type Kind = Pick<Resource, 'cache' | 'feed'>;
 const selectedPerStep = 1_000;
 
 /**
- * A cache: for a kind, the list of all its objects at a revision. When many informers of a kind lose their permission
- * in the same turn of the event loop, they share one list.
+ * For each kind, the list of all its objects at a revision, kept until the next turn of the event loop. An informer
+ * that loses its permission creates {@link FrozenEntries} from this list. All informers that lose their permission in
+ * the same turn and at the same revision share one list.
  */
 const taken = new WeakMap<Kind, { readonly revision: number; readonly all: EntryPlaces }>();
 

@@ -9,7 +9,7 @@ export function listRequest(options: ListOptions): ListRequest {
   const paged = page !== undefined || size !== undefined;
   const chunked = limit !== undefined || options.continue !== undefined;
   if (paged && chunked)
-    throw new ApiError('BadRequest', 'page and size cannot be used together with limit and continue');
+    throw new ApiError('BadRequest', 'neither page nor size can be used together with limit or continue');
   checkWhole('page', page, 1);
   checkWhole('size', size, 0);
   checkWhole('limit', limit, 0);
@@ -29,5 +29,5 @@ export function listRequest(options: ListOptions): ListRequest {
 
 function checkWhole(name: string, value: number | undefined, least: number): void {
   if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
-  throw new ApiError('BadRequest', `${name}: Invalid value: ${value}: must be a whole number from ${least}`);
+  throw new ApiError('BadRequest', `${name}: Invalid value: ${value}: must be a whole number of at least ${least}`);
 }

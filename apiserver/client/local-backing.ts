@@ -40,12 +40,12 @@ export interface LocalBackingParts<T extends ApiObject> {
 }
 
 /**
- * When a kind with more than this number of objects is closed, each of its informers waits for {@link nextTurn} before
- * it reads the list of its last objects. To read this number of objects takes about a millisecond.
+ * When a kind with more than this number of objects is no longer served, each of its informers waits for
+ * {@link nextTurn} before it collects the objects that it selects. To collect this number takes about a millisecond.
  */
 const collectedAtOnce = 5_000;
 
-/** The objects of a kind that an informer selects, during one registration of the kind. */
+/** The objects that an informer selects from one {@link Resource}. A kind that is opened again has a new Resource. */
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
   readonly resource: Resource;
   readonly find: (key: string) => Entry | undefined;
@@ -55,7 +55,8 @@ interface Followed extends Pick<Selection, 'selects' | 'entries'> {
 
 /**
  * Connects an informer in the server's process to the server's cache, without a copy of the objects and without a
- * delay. While a kind is not served, or the informer is not allowed to follow it, the informer keeps its last objects.
+ * delay. While a kind is not served, or the informer is not allowed to follow it, the informer keeps the objects that
+ * it had before.
  */
 export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: LocalBackingParts<T>;
@@ -68,8 +69,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   /** The objects that handlers knew when the informer last stopped following the kind. */
   #before: Before | undefined;
   /**
-   * The registration of the kind whose objects the informer's indexes have. When the kind is registered again,
-   * `follow` calls `open` of the informer, which fills its indexes again.
+   * The {@link Resource} from which the informer's indexes were filled. When the kind is opened again, `follow` calls
+   * `open` of the informer, which fills its indexes again.
    */
   #opened: Resource | undefined;
 
@@ -138,8 +139,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     // The subscription starts in the same turn in which the entries are read, so that no change is missed.
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
     this.#tellDifferences(followed, sink);
-    // The indexes of the informer are filled only for a new resource. If a permission was lost and regained, the
-    // indexes still have the objects, and the differences were reported above.
+    // `open` fills the informer's indexes: at the start, and when the kind is registered again. If the informer only
+    // lost and regained its permission, its indexes still have the objects, and the differences were reported above.
     if (this.#opened !== resource) sink.open();
     this.#opened = resource;
     let kept: FrozenEntries | undefined;
@@ -167,8 +168,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    // When a kind is no longer served, each of its informers collects the last objects that it selects. If the kind has
-    // many objects, each informer does this in a turn of the event loop of its own.
+    // When a kind is no longer served, each of its informers collects the objects that it selects. If the kind has many
+    // objects, the informers do this one after another, in as many turns of the event loop as they need.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries(), kept };

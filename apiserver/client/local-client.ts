@@ -62,9 +62,7 @@ export interface LocalClientParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly table: ResourceTable;
-  /**
-   * Returns the error (503) for a kind that was served before and will be served again; undefined for any other kind.
-   */
+  /** Returns the error (503) for a kind that was served and will be served again; undefined for any other kind. */
   readonly absent: { refusalOf(kind: StoredKind): ApiError | undefined };
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
@@ -300,9 +298,9 @@ export class LocalClient implements PluginClient {
   }
 
   /**
-   * Returns the resource of a model, or a promise of it while its kind is not served. If the kind is not registered,
-   * the promise rejects: with ApiError ServiceUnavailable if the kind will be served again, otherwise with NotFound. If
-   * the objects of a registered kind cannot be indexed, it rejects with ServiceUnavailable, because they still exist.
+   * Returns the resource of a model. While the kind is not served, returns a promise of it instead. The promise rejects
+   * with ApiError ServiceUnavailable if the kind will be served again, or if its objects cannot be indexed; otherwise,
+   * it rejects with NotFound if the kind is not registered.
    * @throws ApiError NotFound for a version in which objects are only stored
    */
   #resource(model: Model): Promise<Resource> | Resource {
@@ -359,7 +357,7 @@ interface Written {
   readonly fieldManager: string;
 }
 
-/** The kind of which a resource is wanted. It has no plural when it comes from an object. */
+/** The kind whose resource a call needs. `plural` is absent if the kind was read from an object. */
 type Wanted = GroupVersionKind & { readonly plural?: string };
 
 /** Returns the resource. Throws for a version in which objects are only stored and not served. */

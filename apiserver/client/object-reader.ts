@@ -12,8 +12,8 @@ const parsedFactor = 4;
 const maxCachedBytes = 64 * 1024 * 1024;
 
 /**
- * Parses objects when they are read, freezes them deeply, and caches them for a while. Two reads of an entry may return
- * different copies.
+ * Parses the object of an {@link Entry} when a caller reads it, freezes the object deeply, and caches it for a while.
+ * Two reads of the same entry may return different copies of the object.
  */
 export class ObjectReader {
   readonly #parsed = new LruCache<Entry, ApiObject>({
@@ -42,7 +42,7 @@ export class ObjectReader {
     return withOrigin(yield* decodeSteps<T>(entry.bytes, { freeze: freezeDeep }), entry);
   }
 
-  /** Returns the object of an entry if it is in the cache; undefined when it would have to be parsed. */
+  /** Returns the parsed object of an entry if this reader has cached the object; undefined otherwise. */
   parsed(entry: Entry): ApiObject | undefined {
     return this.#parsed.peek(entry);
   }

@@ -10,7 +10,7 @@ import { whenServed } from './when-served.ts';
 export interface ServedBackingParts<T extends ApiObject> {
   readonly model: ModelDescriptor;
   readonly table: ResourceTable;
-  /** Creates an `InformerBacking`, from which an informer reads its objects, on the objects in the server's memory. */
+  /** Creates an `InformerBacking` with which an informer reads the objects in the server's memory. */
   readonly local: () => LocalBacking<T>;
   /** Creates a backing with its own copy of the objects, which lists and watches keep up to date. */
   readonly copy: () => InformerBacking<T>;

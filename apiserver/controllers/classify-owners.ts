@@ -14,7 +14,7 @@ export type Owners =
     }
   /** The kind of `owner` is not served, so it is unknown whether the owner exists. */
   | { readonly kind: 'unknown'; readonly owner: OwnerReference }
-  /** The stored object with the name of `owner` cannot be read, so it may be the owner. */
+  /** The stored object with the name of `owner` cannot be read, so it is unknown whether it is the owner. */
   | { readonly kind: 'broken'; readonly owner: OwnerReference }
   /** `owner` is in a namespace and the object is not, so it cannot own the object. The object is not deleted. */
   | { readonly kind: 'misplaced'; readonly owner: OwnerReference };
@@ -23,7 +23,7 @@ type OwnerClass = 'solid' | 'dangling' | 'waiting' | 'unknown' | 'broken' | 'mis
 
 /**
  * Returns which owners of an object exist, which are missing, and which are being deleted in the foreground; or an
- * owner for which this cannot be decided. `find` returns the kind of a reference; undefined when the kind is not served.
+ * owner for which this cannot be decided. `find` returns the kind of a reference; undefined if the kind is not served.
  */
 export function classifyOwners({ metadata }: ApiObject, find: (owner: OwnerReference) => Resource | undefined): Owners {
   const known: Record<'solid' | 'dangling' | 'waiting', OwnerReference[]> = { solid: [], dangling: [], waiting: [] };

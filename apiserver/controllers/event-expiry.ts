@@ -118,7 +118,7 @@ export class EventExpiry {
         if (left <= 0) return false;
       }
     } catch (err) {
-      this.#parts.logger.warn({ err }, 'events that have expired could not be deleted; trying again');
+      this.#parts.logger.warn({ err }, 'expired events could not be deleted; trying again');
     }
     return true;
   }

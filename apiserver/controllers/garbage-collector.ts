@@ -64,7 +64,7 @@ export class GarbageCollector {
   readonly #parts: GarbageCollectorParts;
   readonly #graph = new OwnerGraph();
   readonly #queue: WorkLoop<Node>;
-  /** The kinds that are served, by {@link kindName}. */
+  /** The served kinds. The keys come from {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
   /**
@@ -365,7 +365,9 @@ export class GarbageCollector {
     return this.#followed.get(kindName(groupOf(owner), owner.kind))?.resource;
   }
 
-  /** Logs a warning when an object is deleted because its owner is in another namespace. Nothing else shows this cause. */
+  /**
+   * Logs a warning when an object is deleted because its owner is in another namespace. Nothing else shows this cause.
+   */
   #warnOfOtherNamespace({ resource, key }: Node, owner: OwnerReference): void {
     const { table, logger } = this.#parts;
     const owners = this.#kindOf(owner);

@@ -68,7 +68,10 @@ export class NamespaceController {
     parts.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
-  /** Creates the namespace `default` and its account if they are absent. Another replica may create them first. */
+  /**
+   * Creates the namespace `default` and its ServiceAccount `default` if they are absent. Another replica may create
+   * them first.
+   */
   async ensureDefault(): Promise<void> {
     const namespaces = await this.#parts.table.whenReady(namespaceKind);
     if (namespaces.cache.get(defaultNamespace) === undefined) await this.#createDefault(namespaces);

@@ -44,12 +44,12 @@ describe('OwnerGraph', () => {
     expect(graph.holds('b')).to.equal(false);
   });
 
-  it('makes an object that is being deleted in the foreground wait for a dependent in a cycle of owners', () => {
+  it('makes an object in foreground deletion wait for a dependent that belongs to a cycle of owners', () => {
     const graph = graphOf(going('a'), going('b', 'a', 'c'), going('c', 'b'));
     expect(graph.holds('a')).to.equal(true);
   });
 
-  it('blocks the deletion of an owner that a dependent names twice, only once with blockOwnerDeletion', () => {
+  it('blocks the deletion of an owner if a dependent names the owner twice, and only one of the two references sets blockOwnerDeletion', () => {
     const twice: Entry = {
       ...going('b'),
       owners: [

@@ -80,7 +80,7 @@ export class OwnerGraph {
     return this.#leaving.values();
   }
 
-  /** Yields the owners of an object whose removal waits until their dependents are deleted or orphaned. */
+  /** Yields an object's owners, but only those that remain until their dependents are deleted or orphaned. */
   *leavingOwners({ owners = [] }: Entry): Generator<Leaving> {
     for (const { uid } of owners) {
       const owner = this.#leaving.get(uid);
@@ -138,8 +138,8 @@ export class OwnerGraph {
 }
 
 /**
- * True when an owner may own a dependent: an object in a namespace cannot own an object outside namespaces. A reference
- * to such an owner neither deletes the dependent nor delays the deletion of the owner.
+ * False when the owner is in a namespace and the dependent is not. Then the dependent's reference has no effect: the
+ * dependent is never deleted because of this owner, and does not block the owner's deletion in the foreground.
  */
 function mayOwn(owner: Node, dependent: Node): boolean {
   return owner.resource.model.scope !== 'Namespaced' || dependent.resource.model.scope === 'Namespaced';

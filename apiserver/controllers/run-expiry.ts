@@ -109,7 +109,7 @@ export class RunExpiry {
         );
       }
     } catch (err) {
-      logger.warn({ err }, 'records of runs that have expired could not be deleted; trying again');
+      logger.warn({ err }, 'expired records of runs or controllers could not be deleted; trying again');
     }
   }
 }

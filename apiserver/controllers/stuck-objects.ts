@@ -17,7 +17,7 @@ interface StuckObject {
   readonly message: string;
 }
 
-/** A problem is shown once it has lasted for this time; a parked key is shown at once. */
+/** A problem is shown after it has lasted for this time. A parked key is shown immediately. */
 const patienceMs = 60_000;
 
 /** A text that is after each time. */
@@ -49,8 +49,8 @@ export async function stuckObjects({
   const failing = controllers.flatMap((controller) => failingOf(controller, nowMs));
   const deleting = resourcesOf(table).flatMap((resource) => deletingOf(resource, controllers, nowMs));
   const behind = await behindOf(table, controllers, nowMs);
-  // If an object has several problems, only the first in this order is shown, since it explains the others: deletion,
-  // parked key, failure, outdated status.
+  // If an object has several problems, only the first one in this order is shown, since it explains the others: a
+  // deletion, a parked key, a failure, an outdated status.
   const parked = failing.filter(({ problem }) => problem === 'Parked');
   const first = new Map([...behind, ...failing, ...parked, ...deleting].map((each) => [idOf(each), each]));
   const items = [...first.values()];

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { UnservedDependents } from './unserved-dependents.ts';
 
 describe('dependents of kinds that are not served', () => {
-  it('when the database cannot be read, the search for them rejects, and no other promise rejects unhandled', async () => {
+  it('when the database cannot be read, the search for them fails without an unhandled rejection', async () => {
     const closed: ((resource: Resource) => void)[] = [];
     const table = { on: (_event: string, listener: (resource: Resource) => void) => closed.push(listener) };
     let fail = (_error: Error): void => {};

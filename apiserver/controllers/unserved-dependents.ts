@@ -73,8 +73,8 @@ export class UnservedDependents {
   }
 
   /**
-   * Returns the numbers of the kinds in the store. It reads them once, and again after changes were missed, since the
-   * missed changes may have added kinds.
+   * Returns the kind number of each kind in the store. Reads the store for these numbers once, and again after the log
+   * has lost changes, because a lost change may have added a kind.
    */
   #stored(): Promise<Set<number>> {
     const { losses } = this.#parts.log;

@@ -48,7 +48,8 @@ export class DefaultCheck {
     }
     const object: object = { value: JSON.parse(text) as unknown };
     const root = { type: 'object', properties: { value: schema } } as const;
-    // The metadata of embedded resources is pruned to a fixed list of fields, but a default may have other fields there.
+    // The metadata of embedded resources is pruned to a fixed list of fields, but a default may have other fields
+    // there.
     const pruner = new Pruner(this.#shapes.root(root), { keepsMetadata: true });
     if (pruner.prune(object).length > 0) violations.invalid(field, schema.default, 'must not have unknown fields');
     for (const { field: place = '', message, reason } of yield* this.#explain(root, object))

@@ -75,7 +75,7 @@ export function checkChange(
   return [...violations.found, ...(approvalOf(next) === approvalOf(previous) ? [] : checkApproval(next))];
 }
 
-/** Checks that no version in `status.storedVersions` is removed, because objects may still be stored in it. */
+/** Checks that `spec.versions` has each version in `status.storedVersions`, in which objects may still be stored. */
 function checkStoredVersions({ spec, status }: CustomResourceDefinition, violations: DefinitionViolations): void {
   const present = new Set(spec.versions.map(({ name }) => name));
   for (const [index, name] of (status?.storedVersions ?? []).entries())

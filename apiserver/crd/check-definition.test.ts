@@ -91,7 +91,7 @@ describe('the rules of definitions', () => {
     expect(wrongIn(odd)).to.deep.equal([rule(odd)]);
   });
 
-  it('allow only `additionalProperties: true` in a schema with fields, as Kubernetes does', () => {
+  it('allow no `additionalProperties` other than true in a schema with fields, as Kubernetes does', () => {
     const withFields = { type: 'object', properties: { b: text } } as const;
     expect(wrongIn({ ...withFields, additionalProperties: true })).to.deep.equal([]);
     for (const additionalProperties of [false, text])
@@ -111,7 +111,7 @@ describe('the rules of definitions', () => {
     ]);
   });
 
-  it('allow `type` in branches only in the two forms that declare an integer or a string', () => {
+  it('allow `type` in branches only for an int-or-string value: in its `anyOf`, or in the `anyOf` of the first schema of its `allOf`', () => {
     const isIntOrString = { 'x-kubernetes-int-or-string': true } as const;
     expect(wrongIn({ ...isIntOrString, anyOf: either })).to.deep.equal([]);
     expect(wrongIn({ ...isIntOrString, allOf: [{ anyOf: either }, { pattern: '^[0-9]+%?$' }] })).to.deep.equal([]);

@@ -33,7 +33,7 @@ interface Visit {
   readonly cardinality: number | undefined;
   /**
    * The path of the outermost list that contains the schema and is not of the list type `map`; undefined without such a
-   * list. The items of such a list cannot be matched with those of the object before a write.
+   * list. The new items of such a list cannot be matched with the stored ones, so rules in it may not read `oldSelf`.
    */
   readonly uncorrelated: string | undefined;
 }

@@ -4,7 +4,9 @@ import type { DefinitionViolations } from './definition-violations.ts';
 /** The maximum number of selectable fields, as in Kubernetes. Each has an index. */
 const maxSelectable = 8;
 
-/** Checks that each selectable field is a string, integer or boolean of the schema, outside of lists, and occurs once. */
+/**
+ * Checks that each selectable field is a string, integer or boolean of the schema, outside of lists, and occurs once.
+ */
 export function checkSelectableFields(
   field: string,
   { selectableFields = [], schema }: DefinitionVersion,

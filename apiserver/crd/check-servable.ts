@@ -5,8 +5,8 @@ import type { CustomResourceDefinition } from './definition.ts';
 import { modelOfDefinition } from './model-of-definition.ts';
 
 /**
- * Returns a violation for the first part of a valid definition that no model can have, such as a group that belongs to
- * the server itself.
+ * Checks a valid definition by the rules of models. Returns a violation for the first rule that the definition breaks,
+ * for example because its group belongs to the server itself.
  */
 export function checkServable(definition: CustomResourceDefinition, serviceDomain: string): readonly FieldViolation[] {
   if (!isServed(definition.spec)) return [];

@@ -71,9 +71,9 @@ interface Visit extends Place {
 }
 
 /**
- * Checks a schema by the rules of structural schemas (every value has a type, outside of allOf, anyOf, oneOf and not),
- * and its cost. Yields the work done: 1 for a schema, the number of states for a pattern. Stops once the schema costs
- * too much.
+ * Checks that a schema is structural (every value has a type, outside of allOf, anyOf, oneOf and not), and that it is
+ * within the limits of {@link SchemaCost}. Yields the work done, such as 1 for a schema, and the number of states for a
+ * pattern. Stops once there are too many schemas, levels or properties.
  */
 export function* checkStructuralSchema(
   field: string,
@@ -232,8 +232,9 @@ class SchemaCheck {
   }
 
   /**
-   * Checks that a resource has no `additionalProperties`. Also checks that its `apiVersion` and `kind` are strings, and
-   * its `metadata` is an object, if the schema declares their types.
+   * Checks the schema of a whole object, which is the root of the definition's schema or an embedded resource. The
+   * schema must have no `additionalProperties`. If it declares the types of `apiVersion`, `kind` and `metadata`, these
+   * must be string, string and object.
    */
   #checkResource({ properties = {}, additionalProperties }: DefinitionSchema, field: string): void {
     const violations = this.#violations;
@@ -284,8 +285,9 @@ function isIntOrString(branches: DefinitionSchema['anyOf']): boolean {
 }
 
 /**
- * True for a schema whose `anyOf` may be {@link isIntOrString}. This is a schema outside of all branches (the schemas
- * in `allOf`, `anyOf`, `oneOf` and `not`), or the first schema in the `allOf` of such a schema.
+ * True for a schema that may have an `anyOf` of an integer and a string (see {@link isIntOrString}). This is a schema
+ * outside of all branches (the schemas in `allOf`, `anyOf`, `oneOf` and `not`), or the first schema in the `allOf` of
+ * such a schema.
  */
 function mayHaveTypes({ level, isFirstOfAll = false }: Place): boolean {
   return level !== 'branch' || isFirstOfAll;

@@ -7,8 +7,9 @@ import { definitionModel } from './definition-model.ts';
 import { definitionOfOwner } from './served-definitions.ts';
 
 /**
- * Returns the rule by which the creation of a custom resource requires a claim of its CustomResourceDefinition. The
- * rule throws ApiError MethodNotAllowed while the definition is being deleted, and NotFound once it has been removed.
+ * Returns the rule that a custom resource is created only while its CustomResourceDefinition exists and is not being
+ * deleted: the creation requires the claim that the definition holds, see {@link liveClaim}. The rule throws ApiError
+ * MethodNotAllowed while the definition is being deleted, and NotFound once it has been removed.
  */
 export function definitionAdmission(table: ResourceTable): CreationRule {
   const getDefinitions = table.getterOf(definitionModel);

@@ -47,11 +47,11 @@ export class DefinitionController {
   readonly #queue: WorkLoop<string>;
   /** The names of the definitions that wait for a name, such as a plural, that another kind still has. */
   readonly #conflicting = new Set<string>();
-  /** The names of the definitions whose kinds must be read again. */
+  /** The names of the definitions whose kinds must be closed and opened again, so that their objects are converted. */
   readonly #rereading = new Set<string>();
   /** The reasons why kinds wait for the conversion of their objects, by the definition's name. */
   readonly #unconverted = new Map<string, string>();
-  /** Functions that unsubscribe from kinds whose last objects are being deleted, by the definition's name. */
+  /** Maps the name of each definition that is being deleted to a function that unsubscribes from its kind's changes. */
   readonly #leaving = new Map<string, () => void>();
   readonly #unsubscribe: (() => void)[] = [];
   #definitions: Resource | undefined;
@@ -69,7 +69,7 @@ export class DefinitionController {
     });
   }
 
-  /** Serves those stored definitions that were served before. It writes no object. */
+  /** Serves the stored definitions that are Established and are not being deleted. Writes no object. */
   async open(): Promise<void> {
     const { schemes, table } = this.#parts;
     schemes.register(definitionModel);
@@ -106,8 +106,8 @@ export class DefinitionController {
   }
 
   /**
-   * Returns the reason why a formerly served kind is currently not served; undefined when its definition is not the
-   * reason.
+   * Returns the reason why the definition of a formerly served kind does not serve it at the moment. Returns undefined
+   * when there is no definition, or when the definition is being deleted or has no served version.
    */
   awaited({ group, plural }: StoredKind): string | undefined {
     const name = `${plural}.${group}`;
@@ -182,10 +182,11 @@ export class DefinitionController {
   }
 
   /**
-   * Deletes the objects of a definition, then the kind, and then removes the definition's finalizer. It runs again when
-   * the last object is removed, and when another object of the kind arrives in this process's memory. From the deletion
-   * mark on, no replica can create objects of the kind: a creation requires the definition's claim under `liveIndex`,
-   * and the mark releases this claim. So no object is missed.
+   * Deletes the objects of a definition that is marked for deletion. When no object is left, stops serving the kind,
+   * and removes the definition's finalizer. Runs again when the last object is removed, and when the memory of this
+   * process receives an object that a replica created before the mark. After the mark, no replica can create an object
+   * of the kind: a creation requires the definition's claim under `liveIndex`, and the commit of the mark releases this
+   * claim. So no object is missed.
    */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;

@@ -52,7 +52,7 @@ describe('the model of a definition', () => {
     expect([model.subresources, model.printerColumns, model.indexes]).to.deep.equal([[], [], []]);
   });
 
-  it('has the same identityOfModel after a change of a limit, but not of a version, an index or the type of an indexed field', () => {
+  it('keeps its identityOfModel when a limit in the schema changes; another version, index or type of an indexed field changes it', () => {
     const selectableFields = [{ jsonPath: '.spec.size' }];
     const schemaOf = (size: DefinitionSchema): DefinitionSchema => ({
       type: 'object',

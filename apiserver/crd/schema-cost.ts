@@ -10,8 +10,8 @@ import type { DefinitionViolations } from './definition-violations.ts';
 const maxDepth = 100;
 
 /**
- * The maximum number of schemas in all versions of a definition together. The largest published definitions have about
- * 10,000.
+ * The maximum number of schemas in all versions of a definition together, including nested schemas. The largest
+ * published definitions have about 10,000.
  */
 const maxSchemas = 100_000;
 
@@ -93,8 +93,9 @@ export class SchemaCost {
     const states = estimateStates(pattern);
     this.#states += states;
     if (states > maxPatternStates)
-      return `must be smaller: the pattern unfolds into more than ${maxPatternStates} states`;
-    if (this.#states > maxStates) return `the patterns of a definition unfold into at most ${maxStates} states`;
+      return `must be smaller: the automaton of the pattern has more than ${maxPatternStates} states`;
+    if (this.#states > maxStates)
+      return `the automata of all patterns of a definition may have at most ${maxStates} states together`;
     const problem = this.patterns.problemOf(pattern);
     return problem === undefined ? undefined : `must be a valid regular expression, but isn't: ${problem}`;
   }

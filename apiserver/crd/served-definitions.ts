@@ -130,8 +130,8 @@ export class ServedDefinitions {
 }
 
 /**
- * Returns the definition with its plural as its singular name, so that objects can be deleted even when another kind
- * has the definition's own singular name.
+ * Returns the definition with its plural as its singular name. When another kind has the original singular name, only
+ * the returned definition can be served, and its objects can be deleted.
  */
 function withoutSingular(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;
@@ -164,8 +164,8 @@ async function writable(model: ModelDescriptor): Promise<void> {
 }
 
 /**
- * Returns the definition with its storage version marked as served, because a kind without a served version may have
- * objects, too.
+ * Returns the definition with its storage version marked as served, so that the kind's objects can be deleted even when
+ * the definition serves no version.
  */
 function withStorageServed(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;

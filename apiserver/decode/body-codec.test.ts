@@ -79,7 +79,7 @@ describe('BodyCodec', () => {
     });
   }
 
-  it('refuses large bodies in the worker with the same messages as in the main thread', async () => {
+  it('refuses large bodies in the worker thread with the same messages as in the main thread', async () => {
     const large = ' '.repeat(300_000);
     const wrong: readonly (readonly [string, BodyFormat])[] = [
       ['{"a":1,"a":2}', 'json'],
@@ -103,7 +103,7 @@ describe('BodyCodec', () => {
     );
   });
 
-  it('refuses a body that needs more memory than the worker has, and decodes the next body [slow]', async () => {
+  it('refuses a body that needs more memory than the worker thread has, and decodes the next body [slow]', async () => {
     const greedy = new BodyCodec(systemClock, { maxHeapMb: 24 });
     try {
       const answer = messageOf(greedy.decode(Buffer.from(`a: [${'[],'.repeat(900_000)}]`), 'yaml'));
@@ -115,7 +115,7 @@ describe('BodyCodec', () => {
     }
   });
 
-  it('ends its worker after ten idle seconds', async () => {
+  it('ends its worker thread after ten idle seconds', async () => {
     const clock = new FakeClock();
     const idle = new BodyCodec(clock);
     await idle.decode(Buffer.from(JSON.stringify(objectOf(300_000))), 'json');

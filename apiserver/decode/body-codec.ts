@@ -14,7 +14,7 @@ export interface BodySource {
   readonly isLarge?: boolean;
 }
 
-/** A request to the worker: to decode bytes, or to write JSON as YAML. */
+/** A request to the worker thread: to decode bytes, or to write JSON as YAML. */
 export type WorkerRequest =
   { readonly bytes: Uint8Array; readonly format: BodyFormat } | { readonly bytes: Uint8Array; readonly yaml: YamlPart };
 
@@ -50,7 +50,7 @@ const maxYamlHere = 16 * 1024;
 /** The maximum heap of the worker, in MB. YAML of 3 MiB takes up to 400 MB. */
 const defaultHeapMb = 768;
 
-/** The time after which an idle worker is ended, to release its memory. */
+/** The time after which an idle worker thread is ended, to release its memory. */
 const idleMs = 10_000;
 
 /**
@@ -74,7 +74,7 @@ interface Job {
  * they do not block the event loop. The worker starts when it is first needed.
  */
 export class BodyCodec {
-  /** Counts the bodies that are read for this codec. */
+  /** Counts the memory of request bodies. The code that reads a body reports its bytes here. */
   readonly memory: BodyMemory = new BodyMemory();
   readonly #clock: Clock;
   readonly #maxHeapMb: number;
@@ -123,7 +123,7 @@ export class BodyCodec {
   toYaml(json: Buffer, part: YamlPart): Buffer | Promise<Buffer> {
     if (json.length <= maxYamlHere) return Buffer.from(formatYaml(json.toString('utf8'), part));
     return this.#ask({ bytes: json, yaml: part }).then((answer) => {
-      if (!('text' in answer) || answer.text === undefined) throw new Error('the worker returned no YAML');
+      if (!('text' in answer) || answer.text === undefined) throw new Error('the worker thread returned no YAML');
       return Buffer.from(answer.text.buffer);
     });
   }

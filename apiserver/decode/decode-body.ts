@@ -148,7 +148,8 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 /**
- * Counts the fields at all levels. Returns NaN, which is not equal to any number, for a value that may not be stored.
+ * Counts the fields at all levels. Returns NaN, which is not equal to any number, when the value has a field
+ * `__proto__` or a number too large for a double: the server refuses such a value.
  */
 function countFields(value: unknown): number {
   let count = 0;

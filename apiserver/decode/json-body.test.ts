@@ -49,7 +49,7 @@ describe('parseJson', () => {
     );
   });
 
-  it('refuses each text that JSON.parse refuses, and names the place of the mistake, or a duplicate field before it', () => {
+  it('refuses each text that JSON.parse refuses, and names the place of the mistake, or a duplicate field if one precedes the mistake', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',
@@ -133,7 +133,7 @@ describe('parseJson', () => {
     const refusalOf = (text: string): string =>
       refusal(`${padding}${text}`, { maxDepth: 64, maxFields: 3, maxNodes: 8 });
     expect(refusalOf('{"a":1,"b":{"c":1,"d":2,"e":3},"f":1,"g":1}')).to.equal(
-      'Request entity too large: an object has more than 3 fields',
+      'Request entity too large: a JSON object has more than 3 fields',
     );
     expect(refusalOf('[{"a":1},[1,2],[[]],3,4,')).to.equal('Request entity too large: more than 8 fields and items');
     const within = { maxDepth: 64, maxFields: 3, maxNodes: 8 };

@@ -180,8 +180,8 @@ function gone(): Error {
 const largestTogether = 16 * 1024;
 
 /**
- * The number of small bodies that are given to their readers in one turn of the event loop, which takes about a
- * millisecond.
+ * The maximum number of small bodies that are given to their readers in one turn of the event loop. Such a turn takes
+ * about a millisecond.
  */
 const mostTogether = 16;
 

@@ -21,7 +21,7 @@ export class EncryptedKept implements KeptStore {
     const encryption = this.#encryption();
     const ofKind = encryption.of(kind);
     if (encryption.isOutdated(ofKind, part.data))
-      return { ...part, problem: 'the values are not encrypted like the objects of their kind' };
+      return { ...part, problem: 'the encryption of the values differs from the configuration' };
     const { data, problem } = { problem: '', ...encryption.unseal(ofKind, placeOf(kind, part), part.data) };
     return data === undefined ? { ...part, problem } : { last: part.last, data };
   }
@@ -36,7 +36,7 @@ export class EncryptedKept implements KeptStore {
   }
 }
 
-/** Returns the `place` for which {@link Encryption.seal} encrypts the data: a key that no object has. */
+/** Returns the `place` for {@link Encryption.seal} and `unseal` of a kind's data: a text that is no object's key. */
 function placeOf(kind: NumberedKind, { last }: Pick<KeptData, 'last'>): string {
   return `${keyPrefixOf(kind)} kept ${last}`;
 }

@@ -15,7 +15,7 @@ import type {
 import { EncryptedKept } from './encrypted-kept.ts';
 import type { Encryption, KindEncryption } from './encryption.ts';
 
-/** Finds the encryption keys. It is called once the database is open, and before any object is read. */
+/** Finds the encryption keys. Called after the database is opened, and before any object is read. */
 export type OpenEncryption = (store: Pick<Store, 'names' | 'numberOf'>) => Promise<Encryption>;
 
 /**
@@ -53,7 +53,7 @@ export class EncryptedStore implements Store {
     return this.stored.isShared;
   }
 
-  /** True when the store passes notes to other replicas. Notes are not encrypted, since they are never stored. */
+  /** Returns {@link Store.passesNotes} of {@link stored}. A `note` is not encrypted: the database never stores it. */
   get passesNotes(): boolean {
     return this.stored.passesNotes === true;
   }
@@ -213,8 +213,8 @@ export class EncryptedStore implements Store {
   }
 
   /**
-   * Returns a decrypted copy of an encrypted row, and a row in plain text itself. Returns a copy with a `problem` when
-   * the row cannot be decrypted, or is in plain text although its kind must not be.
+   * Returns a decrypted copy of an encrypted row. Returns the same row if it is in plain text. Returns a copy with a
+   * `problem` when the row cannot be decrypted, or is in plain text although its kind must not be.
    */
   #readable<T extends Pick<Row, 'key' | 'data'>>(row: T, encryption: KindEncryption): T {
     const { key, data } = row;

@@ -93,7 +93,7 @@ export class Encryption {
     if (!isSealed(data)) {
       if (readsPlain) return { data };
       return {
-        problem: 'the stored bytes are in plain text, which needs provider identity in the encryption configuration',
+        problem: 'the stored bytes are in plain text, but the encryption configuration lacks the provider "identity"',
       };
     }
     const name = sealingKeyOf(data);

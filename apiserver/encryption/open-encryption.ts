@@ -35,7 +35,7 @@ export async function encryptionOf(path: string | undefined, otherwise: OpenEncr
 /**
  * Reads the encryption configuration in the file `encryption.key` (see {@link defaultKeyFile}). At the first start,
  * creates the file with a new key. Rejects with EncryptionConfigError when the file has none of the keys with which
- * objects of the database are encrypted. For a database in memory, uses no file, but the key of this process.
+ * objects of the database are encrypted. For a database in memory, uses no file, but {@link processEncryption}.
  */
 export function defaultEncryption(database: string): OpenEncryption {
   const path = defaultKeyFile(database);
@@ -100,7 +100,7 @@ export function readingEncryption(database: string, config: string | undefined):
 
 let keyOfProcess: Encryption | undefined;
 
-/** The key of this process, for databases in its memory. */
+/** Returns an encryption with a random key, which all databases in the memory of this process share. */
 export const processEncryption: OpenEncryption = async () => {
   const key = { name: 'process', secret: createSecretKey(randomBytes(keyBytes)) };
   keyOfProcess ??= new Encryption([{ resources: ['secrets'], providers: [{ key }] }]);

@@ -3,7 +3,7 @@ import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { Contention, PriorityLevel } from './priority-level.ts';
 import type { SeatLimits } from './priority-level.ts';
 
-/** The name of a level. Requests of one level never wait for requests of another level. */
+/** The name of a priority level. Requests of one level never wait for requests of another level. */
 export type LevelName = 'system' | 'people' | 'bulk' | 'endpoints';
 
 const unlimited = Number.POSITIVE_INFINITY;
@@ -44,7 +44,7 @@ const smallList = 500;
  */
 const objectsOfSeat = 1000;
 
-/** The level of a request, and the number of seats that it takes. */
+/** The priority level of a request, and the number of seats that the request takes. */
 export interface Work {
   readonly level: LevelName;
   readonly cost: number;

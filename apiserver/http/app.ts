@@ -53,7 +53,10 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
   readonly backups: BackupHandler;
   readonly reencryption: ReencryptHandler;
   readonly table: ResourceTable;
-  /** Returns the error (503) for a kind that is currently not served; undefined for a kind that does not exist. */
+  /**
+   * Returns the error (503) for a kind that was served before, is not served now, and will be served again; undefined
+   * for any other kind.
+   */
   readonly refusalOf: (kind: Pick<ResourcePath, 'group' | 'plural'>) => ApiError | undefined;
   readonly models: () => readonly ModelDescriptor[];
   readonly assets: AssetTable;
@@ -74,8 +77,9 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
 }
 
 /**
- * Returns the handler of all requests. Its parts are, in this order: the work around each request, guards
- * (authentication, authorization), requests for objects, and all other routes.
+ * Returns the handler of all requests. Its parts are, in this order: the work before and after each request (its id,
+ * metrics, audit entry and errors), the guards (authentication, authorization), the handlers of objects, and all other
+ * routes.
  */
 export function createApp(parts: AppParts): ReturnType<LeanKoa['listener']> {
   const app = new LeanKoa();

@@ -28,7 +28,7 @@ describe('an error of a request', () => {
   }
 
   for (const code of ['EMFILE', 'ENFILE'])
-    it(`causes a 503 with Retry-After if its code is ${code}, because file descriptors become free again`, async () => {
+    it(`causes a 503 with Retry-After if its code is ${code}, because a retry succeeds once file descriptors are free`, async () => {
       thrown = Object.assign(new Error('too many open files'), { code });
       const answer = await ask();
       expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '1']);

@@ -13,8 +13,8 @@ export function answerError(context: Context, error: unknown, logger: Logger): v
   try {
     writeError(context, asApiError(error, context, logger));
   } catch (cause) {
-    // The error has a plugin's own class named ApiError, and cannot be written as a Status: it has no code, or its
-    // details are not JSON.
+    // A plugin may define its own class named ApiError. This error is of such a class, and cannot be written as a
+    // Status, because it has no code, or its details are not JSON.
     writeError(context, internalError(cause, context, logger));
   }
 }

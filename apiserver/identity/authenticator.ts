@@ -10,8 +10,8 @@ import type { UserInfo } from './user-info.ts';
 export interface ConnectionAuthenticator {
   ofRequest(request: IncomingMessage): UserInfo | undefined;
   /**
-   * True for a request with a client certificate, even if the certificate is not valid. Such a request does not count
-   * as one without a credential.
+   * True for a request with a client certificate, even if the certificate is not valid. Such a request never gets the
+   * user {@link AuthenticatorParts.fallback}.
    */
   hasCredential(request: IncomingMessage): boolean;
 }
@@ -20,8 +20,8 @@ export interface ConnectionAuthenticator {
 export interface SessionFinder {
   readonly ofRequest: Lookup<IncomingMessage>;
   /**
-   * True for a request with the cookie of a session, even if the session has ended. Such a request does not count as
-   * one without a credential.
+   * True for a request with the cookie of a session, even if the session has ended. Such a request never gets the user
+   * {@link AuthenticatorParts.fallback}.
    */
   hasCredential(request: IncomingMessage): boolean;
 }
@@ -44,8 +44,8 @@ export interface AuthenticatorParts {
 /**
  * Finds the user of each request. It tries the credentials in the order of Kubernetes: client certificate, bearer
  * token, session. If a request has an Authorization header, its session and `fallback` are not used: when no
- * authenticator accepts the token, the request has no user, unless it has a valid client certificate. With a header
- * that contains no token, a request never has a user.
+ * authenticator accepts the token, the request has no user, unless it has a valid client certificate. If the
+ * Authorization header contains no token, the request has no user, even with a valid client certificate.
  */
 export class Authenticator {
   readonly #parts: AuthenticatorParts;
@@ -110,7 +110,8 @@ export class Authenticator {
   }
 
   /**
-   * Returns the user of a token for this server. `onAccepted` is called with the authenticator that accepts the token.
+   * Returns the user of a token for requests to this server. Calls `onAccepted` with the authenticator that accepts the
+   * token.
    */
   #ofOwnToken(token: BearerToken, onAccepted: (by: TokenAuthenticator) => void = ignore): Found {
     const { tokens } = this.#parts;

@@ -40,9 +40,11 @@ export interface LoginProvider {
 }
 
 /**
- * The reason why a login failed: the issuer refused it; the browser sent wrong parameters; the ID token could not be
- * verified, or its claims give no user; or the issuer cannot be reached, responds incorrectly, or needs a client secret
- * that cannot be read.
+ * The reason why a login failed.
+ * - `refused`: the issuer refused the login.
+ * - `invalid`: the browser sent wrong parameters, or a check of the issuer's response failed, such as the nonce check.
+ * - `no user`: the ID token could not be verified, or its claims give no valid user.
+ * - `unavailable`: the issuer cannot be reached, its token endpoint fails, or the client secret cannot be read.
  */
 export type LoginFailureReason = 'refused' | 'invalid' | 'no user' | 'unavailable';
 

@@ -2,8 +2,8 @@ import { inBounds } from '../base/in-bounds.ts';
 import type { Block } from './slabs.ts';
 
 /**
- * Assigns numbers to the blocks in use. Other data store the number of a block instead of a reference to it: a number
- * takes four bytes, and a garbage collection need not visit it.
+ * Assigns numbers to the blocks in use. The packed changes of a kind keep numbers of blocks instead of references to
+ * blocks: a number takes four bytes, and a garbage collection need not visit it.
  */
 export class BlockNumbers {
   readonly #blocks: (Block | undefined)[] = [];

@@ -21,9 +21,9 @@ export interface IndexShape {
   /** The position of the index's values in `Entry.values`. */
   readonly position: number;
   /**
-   * Selects, from the values that an entry has at `position`, those under which this index has an item for the entry:
-   * all of them, or only the first or the last. The index of entries without a value uses the empty string instead.
-   * The result is distinct, and in the order of code points.
+   * Returns the values under which this index has an item for an entry. `values` are the values of the entry at
+   * `position`. An index of values has all of them, or only the first or the last. An index of the entries without a
+   * value has each such entry under the empty string. The result is distinct, and in the order of code points.
    */
   readonly itemsOf: (values: readonly string[]) => readonly string[];
   readonly itemValues: ItemValues;
@@ -76,7 +76,10 @@ interface Items {
   readonly isSorted: boolean;
 }
 
-/** Builds an index of these entries. Rows that change during the build are left out. */
+/**
+ * Builds an index of `entries`. Leaves out the entries whose rows are in `changed`, the rows that have changed since
+ * the start of the build. The caller adds these rows to the index in their new state.
+ */
 export function* buildIndex(
   table: EntryTable,
   entries: NamedEntries,
@@ -85,8 +88,8 @@ export function* buildIndex(
   const { rows, numbers, values, isSorted } = yield* itemsOf(entries, shape);
   const sorted = isSorted ? yield* positionsBelow(rows.length) : yield* sortedByRank(numbers, yield* ranksOf(values));
   const index = new SortedIndex(table, shape.itemValues);
-  // The code below runs without a `yield`, so no row changes until the caller has the complete index. It takes 10 ms for
-  // a million rows.
+  // The code below runs without a `yield`, so no row changes until the caller has the complete index. It takes 10 ms
+  // for a million rows.
   const kept = changed.size === 0 ? sorted : sorted.filter((item) => !changed.has(inBounds(rows[item])));
   const isStored = shape.itemValues === 'stored';
   index.load(

@@ -146,7 +146,7 @@ describe('ChangeFeed', () => {
     expect(late).to.deep.equal([11, 12, 13]);
   });
 
-  it('leap delivers 1,000 differences in several turns of the event loop, before a change that is appended meanwhile', async () => {
+  it('`leap` delivers 1,000 differences in several turns of the event loop, before a change that is appended meanwhile', async () => {
     const feed = createFeed();
     const seen: number[] = [];
     let most = 0;

@@ -171,8 +171,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Iterates over the states of objects in the window: those before and those after each change. The caller may move the
-   * record of a state to another place in memory before it takes the next state.
+   * Iterates over the states of objects in the window: those before and those after each change. The caller may move
+   * the record of a state to another place in memory before it takes the next state.
    */
   states(): IterableIterator<Entry> {
     return this.#window.states();

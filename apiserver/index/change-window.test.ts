@@ -155,7 +155,7 @@ describe('ChangeWindow', () => {
     expect(former).to.deep.equal(expected);
   });
 
-  it('reads a record from its new position after the caller of states() moved it, even if changes are added and dropped', () => {
+  it('reads each record from its new position when the caller of states() moves records, even if changes are added and dropped', () => {
     const model = new Model();
     model.push(4000);
     for (let round = 0; round < 3; round += 1) {
@@ -174,7 +174,7 @@ describe('ChangeWindow', () => {
     }
   });
 
-  it('does not refer to the former position of a record that the caller of states() has moved', () => {
+  it('refers only to the new position of a record after the caller of states() has moved the record', () => {
     const model = new Model();
     model.push(4000);
     const former = new Map<unknown, Set<number>>();

@@ -20,7 +20,7 @@ export class ChangeWindow {
   #numbers = new BlockNumbers();
   /** The packed changes, in parts of `packedTogether` changes. */
   #packed: PackedChanges[] = [];
-  /** The number of changes at the start of the first item of `#packed` that are dropped. */
+  /** The number of dropped changes in the first item of `#packed`. They are its first changes. */
   #head = 0;
   #recent: FeedChange[] = [];
   /** The number of unfinished iterations over {@link states}, which may pause between two steps. */
@@ -42,8 +42,8 @@ export class ChangeWindow {
   push(change: FeedChange): void {
     this.#recent.push(change);
     this.#bytes += change.entry.size;
-    // Nothing is packed while a caller iterates over states(). The caller may move a record to another block, and
-    // updates the objects of the recent changes. A change packed meanwhile would keep the record's old place.
+    // Nothing is packed while a caller iterates over states(). When the caller moves a record to another block, it
+    // changes the place in the entry of a recent change. A change packed before the move would keep the old place.
     while (this.#recent.length >= mostRecent + packedTogether && this.#visitors === 0)
       this.#packed.push(new PackedChanges(this.#recent.splice(0, packedTogether), this.#numbers));
   }
@@ -84,7 +84,7 @@ export class ChangeWindow {
     let low = 0;
     let high = this.length;
     const first = this.#recent[0];
-    // The search begins with the changes that are not packed yet, if the reader has seen all packed ones, as most have.
+    // Most readers have seen the first change that is not packed. For them, the search skips the packed changes.
     if (first !== undefined && first.revision <= revision) low = this.#packedLength;
     while (low < high) {
       const middle = (low + high) >>> 1;
@@ -136,7 +136,10 @@ export class ChangeWindow {
     }
   }
 
-  /** Iterates over the changes that the window has at the start. It may include changes that are dropped meanwhile. */
+  /**
+   * Iterates over the changes that the window has when the iteration begins. A change that is dropped during the
+   * iteration may still be included.
+   */
   *#changes(): IterableIterator<FeedChange> {
     const [packed, recent] = [this.#packed.slice(), this.#recent.slice()];
     for (const part of packed) yield* part.changes();

@@ -21,7 +21,7 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-/** The entry of a former or current state, and the bytes that it must have. */
+/** An entry of an object's current or former state, and the bytes that the entry must have. */
 interface State {
   readonly entry: StoredEntry;
   readonly content: Buffer;
@@ -111,8 +111,8 @@ class Pair {
   }
 
   #note(change: { readonly after: State; readonly before: State | undefined }): void {
-    // The table caches some JavaScript objects of entries, and changes their positions when it moves a row. The states
-    // in this list get new objects, so that the compaction must move objects that the table does not have, too.
+    // The table caches some entry objects, and changes their positions when it moves a row. The states in this list get
+    // their own entry objects, so that the compaction must change the positions of objects outside the cache, too.
     const [after, before] = [ownOf(change.after), change.before && ownOf(change.before)];
     this.#states.push({ after, before });
     const [old] = this.#states.length > this.#mostStates ? this.#states.splice(0, 1) : [];

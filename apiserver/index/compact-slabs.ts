@@ -80,9 +80,9 @@ function* moveRows(slabs: Slabs, table: EntryTable, sparse: ReadonlySet<Block>):
 }
 
 /**
- * Moves the entries of the change feed out of the blocks in `sparse`. If the table has the same state of an object, its
- * record has already been moved, and the entry gets the position of that record; otherwise the record is copied. Entries
- * that share a record still share it afterwards.
+ * Moves the entries of the change feed out of the blocks in `sparse`. If the table has an entry with the same key and
+ * revision, the record of that entry has already been moved, and the feed's entry gets its position. Otherwise, the
+ * record of the feed's entry is copied. Entries that share a record still share it afterwards.
  */
 function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: ReadonlySet<Block>): Steps<void> {
   const places = new Map<Block, Map<number, StoredEntry>>([...sparse].map((block) => [block, new Map()]));
@@ -112,8 +112,8 @@ function rowOf(table: EntryTable, { key, revision }: StoredEntry): StoredEntry |
 }
 
 function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): StoredEntry {
-  // A record begins at a multiple of four, but its bytes may begin anywhere. So the copy begins at the last multiple of
-  // four before the bytes.
+  // A record must begin at a multiple of four, but the object's bytes before the record may begin anywhere. So the
+  // copied part begins at the last multiple of four that is not behind the beginning of the object's bytes.
   const from = start & ~3;
   const place = slabs.copy(block, from, start - from + footprint);
   return new StoredEntry(place.block, place.at + at - from);
@@ -122,9 +122,10 @@ function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): Sto
 const noBlock = new Block(0);
 
 /**
- * Chooses the blocks to empty: takes those with the smallest shares of live bytes first, and stops when the chosen
- * blocks have {@link movedShare} of all live bytes. Never chooses a block whose share is above {@link fullShare}. Also
- * returns the number of live bytes and of garbage bytes in all other blocks.
+ * Chooses the blocks to empty. The live share of a block is its live bytes divided by its size. Takes the blocks with
+ * the smallest live share first, and stops when the chosen blocks have {@link movedShare} of the live bytes of all
+ * blocks. Never chooses a block whose live share is above {@link fullShare}. Also returns the number of live bytes and
+ * of garbage bytes in all other blocks.
  */
 function sparsest(live: ReadonlyMap<Block, number>): {
   readonly sparse: ReadonlySet<Block>;

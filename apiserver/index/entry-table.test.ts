@@ -44,7 +44,7 @@ describe('EntryTable', () => {
     ).to.deep.equal([]);
   });
 
-  it('returns from entry() the object given to add() if the kind is small; later writes do not change a result of placesOf()', () => {
+  it('if the kind is small, entry() returns the object that add() received; later writes do not change a result of placesOf()', () => {
     const [slabs, table] = [new Slabs(), new EntryTable()];
     const first = entryOf(slabs, 'a', 1);
     const row = table.add(first);

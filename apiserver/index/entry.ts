@@ -8,12 +8,12 @@ export type IndexValues = readonly IndexValue[];
 
 const noValues: readonly string[] = Object.freeze([]);
 
-/** Returns the values as a list, which is empty by default. */
+/** Returns the values as a list, which is empty when `value` is undefined. */
 export function valueList(value: IndexValue = noValues): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }
 
-/** One owner of an object, with the data that the server needs without parsing the object. */
+/** One owner of an object, with the data about this owner that the server can read without parsing the object. */
 export interface KnownOwner {
   readonly uid: string;
   /** True when this owner, if it is deleted in the foreground, waits for the object. */

@@ -30,7 +30,7 @@ export interface CacheContents {
   readonly broken: Map<string, BrokenEntry>;
   /** The memory of all objects, in bytes. */
   readonly size: number;
-  /** The sorted parts of each index that are built. The indexes have the order of {@link KindCache.indexes}. */
+  /** The built parts of each index, in the order of {@link KindCache.indexes}. */
   readonly indexes: readonly MadeParts[];
 }
 

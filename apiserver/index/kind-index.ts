@@ -29,8 +29,8 @@ export class KindIndex {
   readonly #values: LazyIndex;
   readonly #absent: LazyIndex;
   /**
-   * Sorts the objects by the smallest of their values. Only a multi-valued index has it, in which an object can have
-   * several values. {@link #largest} sorts the objects by the largest of their values.
+   * Sorts the objects by the smallest of their values; {@link #largest} sorts them by the largest. Only a multi-valued
+   * index, in which an object can have several values, has these two parts.
    */
   readonly #smallest: LazyIndex | undefined;
   readonly #largest: LazyIndex | undefined;
@@ -50,7 +50,7 @@ export class KindIndex {
     this.#parts = [this.#values, this.#absent, this.#smallest, this.#largest].filter((part) => part !== undefined);
   }
 
-  /** The index with one item for each value of each entry. */
+  /** The index of the values: an {@link Entry} has one item for each of its values at {@link position}. */
   get values(): SortedIndex {
     return this.#values.get();
   }
@@ -127,8 +127,8 @@ export class KindIndex {
     if (!isStringList(values)) throw new IndexValueError(name, 'index function must return strings');
     if (values.length > 1 && !indexFunc.multiValued)
       throw new IndexValueError(name, `index function must return one value, not ${values.length}`);
-    // Values that are already sorted, as most index functions return them, are not sorted again: for 10,000 labels, that
-    // would take 5 ms.
+    // Values that are already sorted, as most index functions return them, are not sorted again: for 10,000 labels,
+    // that would take 5 ms.
     const distinct =
       values.length < 2 || isDistinctSorted(values) ? values : [...new Set(values)].sort(compareCodePoints);
     const [first] = distinct;
@@ -150,7 +150,7 @@ export class KindIndex {
 
   /**
    * Returns the sorted row numbers of each part. The parts are the sorted lists of which this index consists. The
-   * result has undefined for a part that is not built, or that stores values with its items.
+   * result has undefined for a part that is not built, or that stores the value of each item ({@link ItemValues}).
    */
   orders(): readonly (Int32Array | undefined)[] {
     return this.#parts.map((part) => part.order());

@@ -101,8 +101,8 @@ export class LazyIndex {
   }
 
   /**
-   * Returns the rows in the order of the index; undefined when the index is not built, or when it stores values with
-   * its items.
+   * Returns the rows in the order of the index; undefined when the index is not built, or when it stores the value of
+   * each item.
    */
   order(): Int32Array | undefined {
     return this.#shape.itemValues === 'stored' ? undefined : this.#made?.rows();
@@ -116,8 +116,8 @@ export class LazyIndex {
   }
 
   /**
-   * Removes from the index the items of a row's values that the change removes. Call this before the row changes, and
-   * {@link enter} afterward.
+   * Removes the row from the index under each item that its old values have and its new values do not have. Call this
+   * before the row changes, and {@link enter} afterward.
    */
   leave(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
@@ -126,8 +126,8 @@ export class LazyIndex {
   }
 
   /**
-   * Inserts the row under each item that its new values have and its old values do not have. Call this after the row has
-   * changed.
+   * Inserts the row under each item that its new values have and its old values do not have. Call this after the row
+   * has changed.
    */
   enter(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
@@ -148,7 +148,7 @@ export class LazyIndex {
     return undefined;
   }
 
-  /** Returns the items that an object has with `values`, but does not have with `others`. */
+  /** Returns the items of `values` that are not items of `others`. */
   #itemsWithout(values: IndexValue | undefined, others: IndexValue | undefined): readonly string[] {
     const { itemsOf } = this.#shape;
     const items = values === undefined ? noItems : itemsOf(valueList(values));

@@ -4,7 +4,7 @@ import type { FeedChange } from './feed-change.ts';
 import type { Entry } from './entry.ts';
 import { StoredEntry } from './stored-entry.ts';
 
-/** The number of consecutive changes that one {@link PackedChanges} stores as numbers. */
+/** The number of consecutive changes in one {@link PackedChanges}. */
 export const packedTogether = 512;
 
 const types = ['ADDED', 'MODIFIED', 'DELETED'] as const;

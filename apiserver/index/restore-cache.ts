@@ -8,12 +8,12 @@ import type { CacheContents, KindCache } from './kind-cache.ts';
 import type { MadeParts } from './kind-index.ts';
 
 /**
- * The sorted row numbers of one index, as a snapshot has them: one array for each of the sorted lists of which the index
- * consists, or undefined for a list that the snapshot does not have.
+ * The sorted row numbers of one index, as a snapshot has them: one array for each of the sorted lists of which the
+ * index consists, or undefined for a list that the snapshot does not have.
  */
 export type IndexOrders = readonly (Int32Array | undefined)[];
 
-/** Creates the content of a cache from records that are in memory, and from the orders of their rows in each index. */
+/** Creates the content of a kind's cache from records in memory, and from the orders of their rows in each index. */
 export function* restoredContents(
   cache: KindCache,
   content: TableContent & { readonly size: number; readonly orders: readonly IndexOrders[] },

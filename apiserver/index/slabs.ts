@@ -3,7 +3,7 @@ const smallestBlock = 16 * 1024;
 
 /**
  * The size of the largest blocks. A block remains in memory as long as one of its objects is in use. A million objects
- * of 1 KB take 1,600 blocks.
+ * of 1 KB, with their records, take 1,600 blocks.
  */
 export const largestBlock: number = 1024 * 1024;
 
@@ -84,9 +84,9 @@ export class Slabs {
   };
 
   /**
-   * Returns a place for a record right behind the bytes. The bytes are copied, unless they are the last allocation and
-   * their block has space for the record. If the last allocation is copied, its old memory is free again, so the caller
-   * must not use the passed bytes any more.
+   * Returns a place for a record right behind the bytes. If the bytes are the last allocation and their block has space
+   * for the record, they stay where they are. Otherwise, they are copied to a place with enough space. After a copy of
+   * the last allocation, a later object may overwrite the original, so the caller must not use `bytes` any more.
    */
   placeBehind(bytes: Buffer, length: number): RecordPlace {
     const end = bytes.byteOffset + bytes.length;
@@ -147,8 +147,8 @@ export class Slabs {
   }
 
   /**
-   * Copies bytes from another block into a block of this object. Returns the block, and the position of the bytes in
-   * it, which is a multiple of four.
+   * Copies bytes from another block into a block that these slabs are filling. Returns this block, and the position of
+   * the copy in it, which is a multiple of four.
    */
   copy(source: Block, from: number, size: number): { readonly block: Block; readonly at: number } {
     const place = this.#placeOf(size);
@@ -161,7 +161,7 @@ export class Slabs {
     return { block, at: at + roundUp(bytes.length), bytesAt: at };
   }
 
-  /** Returns a place for bytes that begins at a multiple of four. */
+  /** Returns a place for this many bytes. Its position in the block is a multiple of four. */
   #placeOf(size: number): { readonly block: Block; readonly at: number } {
     const filling = this.#fillingFor(size + 3);
     const at = roundUp(filling.filled);

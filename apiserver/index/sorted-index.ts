@@ -13,8 +13,8 @@ export type Visit = (entry: Entry, row: number) => boolean;
 
 /**
  * Where the values of an index's items are. `stored`: with the items. `none`: they are not stored, because all are the
- * empty string. An object: they are in the records of the stored objects. Each record has the values of all indexes, by
- * the position of the index; the value of an item is the first one at `position`, or the last one if `isLast`.
+ * empty string. `position` and `isLast`: in the records of the stored objects. A record has the values of all indexes.
+ * The value of an item is the record's first value in the index at `position`, or the last one if `isLast`.
  */
 export type ItemValues = 'stored' | 'none' | { readonly position: number; readonly isLast: boolean };
 
@@ -24,8 +24,8 @@ interface Position {
 }
 
 /**
- * The position to search for among the items that have a value: before all of them, after all of them, or, if `tie` is
- * a row of the table, at the place of that row. Items with the same value are in the order of their objects' names.
+ * The position to search for. `tie` selects it among the items with the value `value`, which are in the order of their
+ * objects' names: before all of them, after all of them, or at the place of a row of the table.
  */
 interface Probe {
   readonly value: string;
@@ -130,8 +130,8 @@ export class SortedIndex {
   }
 
   /**
-   * Visits the items at the ranks from..to-1 in ascending order. The first one is reached in O(log n). Returns false
-   * when the visitor ended the iteration.
+   * Visits the items at the ranks `from` to `to - 1`, in ascending order. The first one is reached in O(log n). Returns
+   * false when the visitor ended the iteration.
    */
   forEach(from: number, to: number, visit: Visit): boolean {
     this.#place();
@@ -151,8 +151,8 @@ export class SortedIndex {
   }
 
   /**
-   * Calls `visit` with the value and the rank of each item at the ranks from..to-1, in ascending order, until `visit`
-   * returns false. `visit` must not change the index.
+   * Calls `visit` with the value and the rank of each item at the ranks `from` to `to - 1`, in ascending order, until
+   * `visit` returns false. `visit` must not change the index.
    */
   forEachValue(from: number, to: number, visit: (value: string, rank: number) => boolean): void {
     this.#place();
@@ -168,7 +168,7 @@ export class SortedIndex {
     }
   }
 
-  /** Returns the rows of the items at the ranks from..to-1; by default, of all items. */
+  /** Returns the rows of the items at the ranks `from` to `to - 1`; by default, of all items. */
   rows(from = 0, to: number = this.size): Int32Array {
     this.#place();
     const rows = new Int32Array(Math.max(0, Math.min(to, this.#size) - from));

@@ -70,8 +70,9 @@ interface ReadList {
 }
 
 /**
- * A cache of the list that was read last, since a selector reads the labels of an object once for each of its
- * requirements. Without it, 100 requirements for 10,000 labels took 500 ms of one turn of the event loop.
+ * The values in an index, such as the labels of an object, that {@link StoredEntry.valueAt} read last. They are cached,
+ * because a selector reads the labels of an object once for each requirement of the selector. Without this cache, a
+ * selector with 100 requirements took 500 ms of one turn of the event loop for an object with 10,000 labels.
  */
 let lastList: ReadList = { block: undefined, at: 0, position: 0, values: noValues };
 
@@ -208,8 +209,8 @@ export class StoredEntry implements Entry {
   }
 
   /**
-   * Compares a value of the object with a text, by code points. The value is the one that {@link oneValueAt} returns
-   * for this index; the object must have one.
+   * Compares the first or the last value of the object in an index with a text, by code points. The object must have a
+   * value in this index.
    */
   compareValue(position: number, isLast: boolean, text: string): number {
     this.#locateOne(this.#word(headWords + position), isLast);
@@ -354,8 +355,8 @@ function isList(ref: number): boolean {
 }
 
 /**
- * The maximum length of the texts that are looked up in a pool, because short texts are often the same: phases, teams,
- * namespaces.
+ * The maximum length of a text for which a pool is searched before a new string is created. Only short texts are often
+ * the same: phases, teams, namespaces.
  */
 const maxPooled = 32;
 const pooledTexts = 4096;

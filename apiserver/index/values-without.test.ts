@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { valuesWithout } from './values-without.ts';
 
 describe('valuesWithout', () => {
-  it('returns the values that are not in the other list', () => {
+  it('returns the values of the first list that are not in the second list', () => {
     const cases = [
       [[], [], []],
       [['a'], [], ['a']],
@@ -19,7 +19,7 @@ describe('valuesWithout', () => {
     for (const [values, others, expected] of cases) expect(valuesWithout(values, others)).to.deep.equal(expected);
   });
 
-  it('reads each value of the other list fewer than five times on average', () => {
+  it('reads each value of the second list fewer than five times on average', () => {
     const count = 1_000;
     const values = Array.from({ length: count }, (_, i) => `value-${i}`).sort();
     let reads = 0;

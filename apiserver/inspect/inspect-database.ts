@@ -22,8 +22,8 @@ export interface DatabaseInspection {
 
 export interface InspectDatabaseOptions {
   /**
-   * The path of the encryption configuration. Default: `encryption.key`, beside a SQLite file, or in `./data` for other
-   * databases.
+   * The path of the encryption configuration. Default: the file `encryption.key` in the folder of the SQLite file, or
+   * in `./data` for other databases.
    */
   readonly encryptionConfig?: string;
 }

@@ -3,7 +3,7 @@ export interface BodyLimits {
   /** The maximum depth of nested objects and lists; the outermost one counts as 1. */
   readonly maxDepth: number;
   /**
-   * The maximum number of fields of one object, and of items of a list whose items must be distinct (`set`, `map`,
+   * The maximum number of fields of one JSON object, and of items of a list whose items must be distinct (`set`, `map`,
    * finalizers). Default: any number.
    */
   readonly maxFields?: number;

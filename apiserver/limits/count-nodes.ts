@@ -17,9 +17,9 @@ export class NodeCount {
     if (this.#nodes > this.#maxNodes) throw tooLarge(`more than ${this.#maxNodes} fields and items`);
   }
 
-  /** Checks the number of fields of one object. */
+  /** Checks the number of fields of one JSON object. */
   checkFields(fields: number): void {
-    if (fields > this.#maxFields) throw tooLarge(`an object has more than ${this.#maxFields} fields`);
+    if (fields > this.#maxFields) throw tooLarge(`a JSON object has more than ${this.#maxFields} fields`);
   }
 }
 

@@ -8,14 +8,17 @@ import type { MemoryMeter, MemoryUse } from './process-memory.ts';
  */
 const usableShare = 0.8;
 
-/** The used share of the usable heap, or of the memory that the system grants, from which memory counts as full. */
+/**
+ * Memory counts as full when at least this share of the usable heap is used, or at least this share of the memory that
+ * the system grants.
+ */
 const fullShare = 0.85;
 
-/** Once memory counts as full, it does so until the used share falls below this one. */
+/** Memory that has become full counts as full until the used share falls below this value. */
 const freeShare = 0.82;
 
 /**
- * The used share of memory that a server must not reach while it reads its objects at a start. It is larger than
+ * A start fails if the objects of the server would fill memory to this share or more. The share is larger than
  * {@link fullShare}, so that a server whose memory counts as full can start, and users can then delete objects.
  */
 const startShare = 0.9;
@@ -76,7 +79,7 @@ export class MemoryLimit {
   #pauseMs = farMs;
   /** The memory in use before the first object was read; undefined until {@link begin} is called. */
   #before: MemoryUse | undefined;
-  /** The number of objects of the kinds that were opened. */
+  /** The sum of the numbers that {@link end} received: the objects of the kinds that have been read completely. */
   #opened = 0;
   #refusals = 0;
 
@@ -130,7 +133,7 @@ export class MemoryLimit {
     this.#before ??= this.#parts.meter.read();
   }
 
-  /** Call this after the objects of a kind were read, with their number. It is added to the total of all kinds. */
+  /** Adds the number of a kind's objects to the total of all kinds. Call this after these objects were read. */
   end(objects: number): void {
     this.#opened += objects;
   }
@@ -153,8 +156,8 @@ export class MemoryLimit {
 
   /**
    * Returns a message that says how much memory a start with the stored objects needs. Call this when a kind does not
-   * fit into memory: `use` is the estimate that {@link excess} returned, and `read` is the number of objects of this kind
-   * that were in memory then.
+   * fit into memory: `use` is the estimate that {@link excess} returned, and `read` is the number of objects of this
+   * kind that were in memory then.
    */
   needOf(stored: StoredObjects, use: MemoryUse, read: number): string {
     const before = this.#before ?? use;

@@ -9,7 +9,7 @@ export class SharedMemory<Holder extends object> {
   readonly #refusal: string;
   readonly #bound: MemoryBound<Holder>;
   readonly #clients = new WeakMap<Holder, string>();
-  /** For each client whose requests (or other holders) have counted memory: their bytes, and the limit for them. */
+  /** For each client with at least one counted holder: the counter of the client's holders, with their limit. */
   readonly #boundOf = new Map<string, MemoryBound<Holder>>();
 
   /** Creates a counter. `refusal` is the message of the error that is thrown beyond the limit. */
@@ -86,7 +86,7 @@ class MemoryBound<Holder extends object> {
     this.#refusal = refusal;
   }
 
-  /** True when this counter has no count for any holder of memory, such as a request. */
+  /** True when no holder is counted. */
   get isEmpty(): boolean {
     return this.#bytesOf.size === 0;
   }

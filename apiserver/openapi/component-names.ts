@@ -17,7 +17,7 @@ export class ComponentNames {
     this.#kinds = models.map(({ kind }) => kind);
   }
 
-  /** Returns the name in OpenAPI documents of a schema that the model has under the name `component`. */
+  /** Returns the name that the model's schema `component` has in OpenAPI documents. */
   of(model: Names, component: string): string {
     const prefix = prefixOf(model);
     const { kind } = model;
@@ -42,8 +42,8 @@ export class ComponentNames {
 
   /**
    * Returns the kind with whose name the name of a schema starts, such as Person for PersonSpec; the longest one if
-   * there are several. Only the model of this kind may use the schema's name without the kind in front of it, so that
-   * no two models use it.
+   * there are several. Only the model of this kind names the schema `PersonSpec`; the model of another kind, such as
+   * Team, names its own schema `Team.PersonSpec`, so that the two names differ.
    */
   #ownerOf(component: string): string | undefined {
     if (!/^[A-Za-z0-9]+$/.test(component)) return undefined;

@@ -9,8 +9,8 @@ import type { Fragment } from './open-api.ts';
 /** The part of a document for one model, or for the endpoints of a group version. */
 export interface DocumentPiece extends Pick<Fragment, 'tags' | 'paths'> {
   /**
-   * The schemas as members of a JSON object, with commas between them. The schemas are the largest part of a piece. All
-   * documents that contain the piece share their text.
+   * The schemas as members of a JSON object, with commas between them. The schemas are the largest part of a piece, so
+   * their text is made only once for all documents that contain the piece.
    */
   readonly schemas: Buffer;
 }
@@ -42,7 +42,7 @@ export function joinMembers(parts: readonly Buffer[]): readonly Buffer[] {
 
 const comma = Buffer.from(',');
 
-/** The number of bytes that are copied in one step, which takes about two milliseconds with new memory. */
+/** After copying this number of bytes into newly allocated memory, which takes about two milliseconds, a step ends. */
 const bytesPerStep = 2 * 1024 * 1024;
 
 /** Returns all parts, one after the other, in one buffer. */

@@ -95,7 +95,7 @@ describe('OpenAPI documents', () => {
     });
   });
 
-  it('have the ten operations of a kind with status, each with its x-kubernetes-action, and name the kind in its PATCH', () => {
+  it('have the ten operations of a kind with status, each with its x-kubernetes-action; the PATCH of an object names the kind', () => {
     const actions = operationsOf(whole)
       .filter(([path]) => path.startsWith(`${people}/persons`))
       .map(([path, operation]) => `${operation['x-kubernetes-action']} ${path.slice(people.length)}`);

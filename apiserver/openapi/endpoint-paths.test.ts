@@ -50,7 +50,7 @@ describe('endpointFragment', () => {
     }
   });
 
-  it('shows a route without its description if its summary or query cannot be written as JSON', () => {
+  it('omits summary, query, body and response of a route if its summary or query cannot be written as JSON', () => {
     const throwing = new Proxy({}, { ownKeys: () => expect.fail('asked for its keys') });
     const broken = [
       { summary: 1n },

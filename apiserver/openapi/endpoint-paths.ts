@@ -9,8 +9,8 @@ import { openApiSchema } from './open-api-schema.ts';
 import { errorsOf } from './responses.ts';
 
 /**
- * Returns the part of a document about endpoints of plugins (spec 4.3). If two routes have the same method and path,
- * the first one is shown, which is also the one that handles requests.
+ * Returns the part of a document about endpoints of plugins (specification, section 4.3). If two routes have the same
+ * method and path, the first one is shown, which is also the one that handles requests.
  */
 export function endpointFragment(routes: readonly EndpointRoute[]): Fragment {
   const paths: Record<string, PathItem> = {};
@@ -38,8 +38,8 @@ function itemOf(path: string): PathItem {
 }
 
 /**
- * Returns the operation of a route. If the author's description (summary, query, body and response) cannot be written
- * as JSON, the route is shown without the description, so that the document is still valid.
+ * Returns the operation of a route. If its summary or query cannot be written as JSON, omits summary, query, body and
+ * response of the route, so that the document is still valid.
  */
 function shownOperation(route: EndpointRoute, method: Method, path: string): OpenApiOperation {
   try {

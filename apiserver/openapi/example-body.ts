@@ -1,7 +1,7 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** The maximum number of values in an example, because people read it, and schemas may have any size. */
+/** The maximum number of values in an example. People read examples, but schemas may have any size. */
 const maxValues = 500;
 
 const referencePrefix = '#/components/schemas/';
@@ -71,7 +71,10 @@ class ExampleMaker {
     this.#components = components;
   }
 
-  /** Returns an example value of a schema. `path` has the components that contain the schema. */
+  /**
+   * Returns an example value of a schema. `path` has the names of the components on the way from the root to this
+   * schema. A reference to one of them is not followed, because the example would never end.
+   */
   valueOf(schema: JsonSchema, path: readonly string[]): unknown {
     this.#values += 1;
     if (this.#values > maxValues) return undefined;

@@ -39,7 +39,7 @@ export function tagOfKind(model: GroupVersionKind): string {
   return `${model.kind} (${apiVersionOf(model)})`;
 }
 
-/** Returns the part of a document about the generated API of one kind (spec 4.1). */
+/** Returns the part of a document about the generated API of one kind (specification, section 4.1). */
 export function* modelFragment(model: ModelDescriptor, names: ComponentNames): Steps<Fragment> {
   const { kind } = model;
   const tag = { name: tagOfKind(model), description: `Objects of the kind ${kind}.` };

@@ -47,7 +47,7 @@ function listSchema(model: ModelDescriptor, names: ComponentNames): OpenApiSchem
   const flag = { type: 'boolean' };
   return {
     type: 'object',
-    description: `A list of ${kind}, with the fields of a Kubernetes list and those of a page.`,
+    description: `A list of ${kind}, with the fields of a Kubernetes list, and page numbers and totals.`,
     required: ['apiVersion', 'kind', 'metadata', 'page', 'size', 'total', 'totalPages', 'items'],
     properties: {
       apiVersion: { type: 'string', example: apiVersionOf(model) },

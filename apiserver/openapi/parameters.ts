@@ -100,7 +100,7 @@ function orderParameters(model: ModelDescriptor): readonly Parameter[] {
       'Sorts the list by a field: `field,asc` or `field,desc`. Repeat the parameter to sort by several fields, ' +
         `the most significant first. Default: metadata.creationTimestamp,desc. Fields: ${fieldsOf(model)}.`,
     ),
-    query('page', { type: 'integer', minimum: 1 }, 'Number of the page, from 1. Not together with limit and continue.'),
+    query('page', { type: 'integer', minimum: 1 }, 'Number of the page, from 1. Not with limit or continue.'),
     query('size', { type: 'integer', minimum: 0 }, 'Objects on a page; 0, the default: all.'),
   ];
 }

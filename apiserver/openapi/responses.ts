@@ -6,7 +6,7 @@ const descriptions = {
   BadRequest: 'The body, a parameter or a selector cannot be read; a field to select or sort by is not indexed.',
   NotFound: 'No such object.',
   Conflict:
-    'The name exists; version, resourceVersion or uid is not the stored one; or another manager owns a field of an apply.',
+    'The name exists; or version, resourceVersion or uid differs from the stored object; or another manager owns a field of an apply.',
   Expired: 'The revision is no longer kept: list again.',
   UnsupportedMediaType: 'The Content-Type is not one of those listed.',
   Invalid: 'A rule of the schema or of metadata is broken; every violation is named, with its field.',

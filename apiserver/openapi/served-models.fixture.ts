@@ -21,8 +21,8 @@ export class PersonSpec {
 }
 
 /**
- * A kind whose fields are on the class itself, and not in a `spec`, as in revision 2.9 of the specification. It has the
- * kind and plural of {@link Person}, in another group.
+ * A kind without a `spec`: as in revision 2.9 of the specification, its fields are on the class itself. It has the kind
+ * and plural of {@link Person}, in another group.
  */
 @GVK({ group: 'old-people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons' })
 class FlatPerson extends AbstractExtension {
@@ -121,7 +121,7 @@ export const routes: readonly EndpointRoute[] = [
 export async function documentsOf(surface: ApiSurface): Promise<{
   readonly whole: OpenApiDocument;
   readonly swagger: Readonly<Record<string, unknown>>;
-  /** The documents of group versions, by their paths in the index. */
+  /** The documents of group versions, by their paths in the document `/openapi/v3`. */
   readonly parts: ReadonlyMap<string, OpenApiDocument>;
 }> {
   const documents = new OpenApiDocuments({ surface: () => surface, version: '1' });

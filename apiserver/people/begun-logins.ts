@@ -116,7 +116,7 @@ export class BegunLogins {
   }
 }
 
-/** Returns the name of the key that encrypts logins at a time. All replicas compute the same name. */
+/** Returns the name of the key that encrypts the logins which begin at `timeMs`. All replicas compute the same name. */
 function keyNameAt(timeMs: number): string {
   return `${keyPrefix}/${Math.floor(timeMs / keyPeriodMs)}`;
 }

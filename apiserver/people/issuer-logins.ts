@@ -103,8 +103,8 @@ export class IssuerLogins {
   }
 
   /**
-   * Returns the login that a browser has begun. It is valid only once, with the state that was sent, and at the
-   * callback of the provider at which it began.
+   * Returns the login that a browser has begun. The login is valid only once, only at the callback of the provider at
+   * which it began, and only if the query has the parameter `state` that the server sent to the issuer.
    */
   async #unseal({ provider, querystring, sealed }: Return): Promise<KeptLogin> {
     const login = sealed === undefined ? undefined : await this.#begun.open(sealed);

@@ -149,7 +149,7 @@ function sharedKey(part: Part, key: string): string {
 
 /** A login: its account, and the address from which it comes. */
 export interface Attempt {
-  /** The name of the account; absent for a login at an issuer or with a token, which names the account only later. */
+  /** The name of the account; absent for a login at an issuer or with a token, which reveals the account later. */
   readonly account?: string;
   readonly address: string;
 }

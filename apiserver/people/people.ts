@@ -96,7 +96,8 @@ export class People {
     const person = found?.isEnabled === true ? found : undefined;
     const id = await this.#passwords.check(person, password);
     if (person === undefined || id === undefined) return undefined;
-    // The check of the password may have waited for other checks. Meanwhile, the user may have been disabled or deleted.
+    // The check of the password may have waited for other checks. Meanwhile, the user may have been disabled or
+    // deleted.
     const latest = this.#find(user);
     if (latest?.isEnabled !== true || latest.uid !== person.uid) return undefined;
     this.#throttle.succeed(attempt);
@@ -111,8 +112,8 @@ export class People {
     const user = this.#known(secret);
     if (user === undefined) return this.#ofLatestSession(secret);
     if (user instanceof Promise || !user.groups.includes(mastersGroup)) return user;
-    // Another replica may have ended this session, so this code waits for the writes of all replicas. For a member of
-    // `system:masters`, no later part of the request waits for these writes.
+    // Another replica may have ended this session, so this code waits for the writes of all replicas. Requests of other
+    // users wait for these writes before the check of permissions; those of members of `system:masters` do not.
     return this.#parts.vault.reach().then(
       () => this.#known(secret),
       () => user,

@@ -121,7 +121,7 @@ export class Sessions {
     return session !== undefined && !this.#isOver(hash, session);
   }
 
-  /** Finds a session like {@link find}, after the changes of other replicas have arrived. */
+  /** Waits until the earlier changes of other replicas have arrived, then finds a session like {@link find}. */
   async findAnywhere(secret: string): Promise<Session | undefined> {
     if (!secretForm.test(secret)) return undefined;
     await this.#parts.vault.reach();

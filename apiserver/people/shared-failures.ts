@@ -44,8 +44,8 @@ type Stored = Readonly<Record<string, Failures>>;
 /** The changes to the count of one key's failed logins that are not stored in the vault yet. */
 interface Pending extends Failures {
   /**
-   * The number of times that a reset has deleted the earlier failed logins of the key. While the number is 0, the
-   * failed logins that are stored in the vault still count.
+   * The number of calls of {@link SharedFailures.forget} for the key. If it is 0, `count` is added to the count in the
+   * vault. Otherwise, `count` replaces the count in the vault.
    */
   readonly resets: number;
 }
@@ -161,8 +161,9 @@ export class SharedFailures {
   }
 
   /**
-   * Adds failures to a stored value. When two replicas write the same value at the same time, failures of one second
-   * may be lost in the vault; each replica still counts its own failures.
+   * Adds failures to a stored value. When two replicas write the same value at the same time, one write replaces the
+   * other, and the vault loses the failures of the other write, usually those of one second. The `LoginThrottle` of
+   * each replica still counts the failures on its replica.
    */
   async #store(name: string, taken: readonly DigestPending[]): Promise<void> {
     const { vault } = this.#parts;

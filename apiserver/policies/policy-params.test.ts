@@ -32,12 +32,12 @@ describe('the parameters of an admission policy, when the object home/limits can
     expect(await messageOf(names)).to.equal(unreadable);
   });
 
-  it('cause an error if a binding selects objects of the namespace home, because the selector might match home/limits', async () => {
+  it('cause an error if a binding selects its parameters in the namespace home, because its selector might match home/limits', async () => {
     const names = namesOf(cache, { selector: {}, parameterNotFoundAction: 'Allow' }, 'home');
     expect(await messageOf(names)).to.equal(unreadable);
   });
 
-  it('are an empty list, without an error, if the binding names another, absent object, or selects from an empty namespace', async () => {
+  it('are an empty list, without an error, if a binding names a different object that does not exist, or selects from an empty namespace', async () => {
     expect(await namesOf(cache, { name: 'other', parameterNotFoundAction: 'Allow' }, 'home')).to.deep.equal([]);
     expect(await namesOf(cache, { selector: {}, parameterNotFoundAction: 'Allow' }, 'work')).to.deep.equal([]);
   });

@@ -11,8 +11,8 @@ import { decodeObject } from '../registry/object/object-codec.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 
 /**
- * The maximum number of parameter objects of a binding. If its selector matches more, the binding cannot be used:
- * otherwise the further objects would silently restrict nothing. Kubernetes has no limit.
+ * The maximum number of parameter objects of a binding. If its selector matches more, the binding cannot be used. If
+ * only the first objects were used, the policy would silently ignore the others. Kubernetes has no limit.
  */
 const maxParams = 100;
 

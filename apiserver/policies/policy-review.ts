@@ -21,7 +21,7 @@ import { readNamespace, readRequest } from './policy-scope.ts';
 /** The maximum cost of all expressions of one policy, for one write with one binding and one parameter object. */
 const objectLimit = 10_000_000;
 
-/** The cost of evaluations after which other requests run. Evaluations of this cost take about 5 ms. */
+/** When its evaluations reach this cost, which takes about 5 ms, {@link PolicyReview} lets other requests run. */
 const costPerTurn = 150_000;
 
 /** The maximum number of failed validations that an audit entry lists. */

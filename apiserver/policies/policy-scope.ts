@@ -86,7 +86,7 @@ const variableNames = [
   'authorizer.requestResource',
 ] as const;
 
-/** The variables that only some expressions have, and the types of variables. */
+/** The differences between scopes: whether `params` and `authorizer` exist, and the types of variables. */
 export interface ScopeParts {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;

@@ -140,7 +140,7 @@ describe('decodeProtobufObject', () => {
     [
       'a body with a contentEncoding',
       envelope(Buffer.alloc(0), field(3, 'gzip')),
-      /contentEncoding, which must be empty/,
+      /contentEncoding field of the body must be empty/,
     ],
     ['text that is not UTF-8', envelope(field(1, field(1, Buffer.from([0xff])))), /name is not valid UTF-8/],
     ['a field of another type', envelope(Buffer.from([8, 1])), /metadata has the wrong wire type/],

@@ -28,7 +28,7 @@ export function decodeProtobufObject(message: Message, body: Buffer): Record<str
     if (field.number === 1) type = decodeMessage(typeMeta, field.value);
     if (field.number === 2) raw = field.value;
     if (field.number === 3 && field.value.length > 0)
-      throw malformed('the body has a contentEncoding, which must be empty');
+      throw malformed('the contentEncoding field of the body must be empty');
   }
   return { ...decodeMessage(message, raw), ...type };
 }

@@ -224,7 +224,7 @@ describe('encodeProtobufObject', () => {
     expect(event.subarray(4, 11)).to.deep.equal(Buffer.from([10, 5, ...Buffer.from('ADDED')]));
   });
 
-  it('throws for kinds that are not built in, because they have no message', () => {
-    expect(() => encodeProtobufObject({ apiVersion: 'a/v1', kind: 'B' })).to.throw('a/v1 B has no message of protobuf');
+  it('throws for kinds that are not built in, because they have no protobuf message', () => {
+    expect(() => encodeProtobufObject({ apiVersion: 'a/v1', kind: 'B' })).to.throw('a/v1 B has no protobuf message');
   });
 });

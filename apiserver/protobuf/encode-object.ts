@@ -6,12 +6,12 @@ import { answerMessageOf, listMetaMessage, watchEventMessage } from './object-me
 
 /**
  * Encodes an object of a built-in kind of Kubernetes, or a Status, for a client that accepts only protobuf. @throws
- * Error when the kind has no message
+ * Error when the kind has no protobuf message
  */
 export function encodeProtobufObject(object: JsonObject): Buffer {
   const { apiVersion, kind } = object;
   const message = answerMessageOf(String(apiVersion), String(kind));
-  if (message === undefined) throw new Error(`${String(apiVersion)} ${String(kind)} has no message of protobuf`);
+  if (message === undefined) throw new Error(`${String(apiVersion)} ${String(kind)} has no protobuf message`);
   return enveloped({ apiVersion, kind }, encodeMessage(message, object));
 }
 

@@ -31,9 +31,9 @@ export interface MessageField {
   /**
    * `list`: a repeated field; `map`: entries with a string as key; `optional`: an empty value is not left out;
    * `inline`: in JSON, the fields of the message are fields of the object that contains it; `shown`: a value, or a list
-   * of values, that is encoded and never decoded, because only the server sets it; `either`: a message with the fields
-   * {@link eitherFields}, of which JSON has only the value of the field that is set. Default: a single value, which is
-   * left out when it is empty.
+   * of values, that is encoded and never decoded, because only the server sets it; `either`: a message with a field for
+   * each of several types of values ({@link eitherFields}); in JSON, the value stands in place of the message. Default:
+   * a single value, which is left out when it is empty.
    */
   readonly is?: 'list' | 'map' | 'optional' | 'inline' | 'shown' | 'either';
 }
@@ -45,8 +45,8 @@ export const eitherFields = { object: 'object', list: 'list', flag: 'flag' } as 
 export type Message = ReadonlyMap<number, MessageField>;
 
 /**
- * Decodes a message to its JSON object. Leaves out the fields that only the server sets (`shown`), and empty single
- * values of fields that are not `optional`.
+ * Decodes a message to its JSON object. Leaves out the fields that only the server sets (`shown`). Of a field without
+ * `is`, leaves out the value if it is an empty text, 0 or false.
  * @throws ApiError BadRequest when the bytes do not encode this message. For a wrong value, the error names the field.
  */
 export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Record<string, unknown> {

@@ -74,8 +74,8 @@ const leftOut: Readonly<Record<string, string>> = {
 };
 
 /**
- * The types of fields that have one name in Kubernetes' protobuf definitions, and another name in the tables of this
- * server: by the name in Kubernetes, the name in the tables.
+ * Maps the name of a field's type in Kubernetes' protobuf definitions to its name in this server's tables, for types
+ * with different names.
  */
 const forms: Readonly<Record<string, Exclude<FieldType, Message>>> = {
   bool: 'boolean',
@@ -120,8 +120,8 @@ function published(message: string, lines: Set<string> = new Set()): Set<string>
 
 /**
  * Returns a line for each field of a message in this server's tables, in the format of {@link published}. The tables
- * have no names of messages. So if the type of a field is a message, its name is taken from Kubernetes' definitions:
- * from the field with the same number.
+ * have no names of messages. If the type of a field is a message, the line contains the name of this message from
+ * Kubernetes' definitions: the type of the field with the same number.
  */
 function ours(message: Message, name: string, lines: Set<string> = new Set()): Set<string> {
   for (const [number, field] of message) {

@@ -88,7 +88,7 @@ const subjectReview = review({
   6: ['uid', 'string'],
 });
 
-/** The messages of kinds whose objects are never stored: the server only responds to a request with such an object. */
+/** The messages of kinds whose objects are never stored: a client sends an object, and the response adds the status. */
 export const reviewMessages: Readonly<Record<string, Message>> = {
   'authentication.k8s.io/v1/TokenRequest': message({
     1: ['metadata', metadata],

@@ -26,7 +26,7 @@ export function readQuota(entry: Entry): ReadQuota {
   return quota;
 }
 
-/** Returns the key of a quota that bounds the number of objects of a kind. */
+/** Returns the key in a quota's `spec.hard` under which the maximum number of objects of a kind is set. */
 export function countKey({ group, plural }: Pick<ModelDescriptor, 'group' | 'plural'>): string {
   return group === '' ? `count/${plural}` : `count/${plural}.${group}`;
 }

@@ -17,7 +17,7 @@ export interface QuotaLedgerParts {
   readonly clock: Clock;
   /** Returns a random number of at least 0 and less than 1, with a uniform distribution. */
   readonly random: () => number;
-  /** Records in the quota's status that the process with this id counts for the quota. */
+  /** Records in the quota's status that the process with this id counts the objects under the quota. */
   readonly takeOver: (quota: ApiObject, id: string) => Promise<void>;
 }
 
@@ -29,10 +29,10 @@ interface UnderWay {
 
 /**
  * Counts objects against quotas: the objects in memory, and the running creations of this process. Only one of several
- * processes counts for a quota at a time. The quota's status names that process. The store commits a creation only if
- * the quota's status still names the process that sends the creation. When a process takes over, its memory first
- * receives all earlier creations of the other processes. So a quota is never exceeded, and no creation is refused while
- * the quota has room.
+ * processes counts the objects under a quota at a time. The quota's status names that process. The store commits a
+ * creation only if the quota's status still names the process that sends the creation. When a process takes over, its
+ * memory first receives all earlier creations of the other processes. So a quota is never exceeded, and no creation is
+ * refused while the quota has room.
  */
 export class QuotaLedger {
   readonly #parts: QuotaLedgerParts;
@@ -44,8 +44,8 @@ export class QuotaLedger {
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
   /**
-   * For each quota, by its uid: how often this process has waited before it became the process that counts for the
-   * quota. The number starts again when this process creates an object, or refuses a creation, under this quota.
+   * For each quota, by its uid: how often this process has waited to take over the quota from another process, since it
+   * last created an object, or refused a creation, under this quota.
    */
   readonly #turns = new Map<string, number>();
 
@@ -138,8 +138,8 @@ export class QuotaLedger {
   }
 
   /**
-   * Tries to make this process the one that counts for a quota. All creations that wait for the same quota share one
-   * takeover.
+   * Tries to make this process the one that counts the objects under a quota. All creations that wait for the same
+   * quota share one takeover.
    */
   #takeOver({ object }: ReadQuota): Promise<void> {
     const uid = object.metadata.uid ?? '';
@@ -153,8 +153,8 @@ export class QuotaLedger {
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
     const { takeOver, id } = this.#parts;
-    // If another process counts for this quota, this process waits, so that the other one can finish its running
-    // creations. After a takeover, the other process would have to repeat them.
+    // If another process counts the objects under this quota, this process waits, so that the other one can finish its
+    // running creations. After a takeover, the other process would have to repeat them.
     if (object.status?.counter !== undefined) {
       const uid = object.metadata.uid ?? '';
       const turns = this.#turns.get(uid) ?? 0;

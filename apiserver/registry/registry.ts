@@ -78,8 +78,9 @@ export class Registry {
   }
 
   /**
-   * Returns a stored object in the resource's version. Without `resourceVersion`, the state is the latest one; with a
-   * number, it is at least as new as this revision; with `0`, it is the state in memory ({@link Revisions.reach}).
+   * Returns a stored object, converted to the API version of `resource`. Without `resourceVersion`, the state is the
+   * latest one; with a number, it is at least as new as this revision; with `0`, it is the state in memory
+   * ({@link Revisions.reach}).
    */
   get(resource: Resource, key: ObjectKey, resourceVersion?: string): Entry | Promise<Entry> {
     const reached = this.#parts.revisions.reach(resourceVersion);
@@ -143,8 +144,8 @@ export class Registry {
   }
 
   /**
-   * Changes an object; resolves with undefined when it does not exist. Checks in memory first that the object exists,
-   * because a failed change with its NotFound error costs half as much as a creation.
+   * Changes an object; resolves with undefined when it does not exist. Checks in memory first, because an attempt to
+   * change a missing object costs half as much as its creation.
    */
   async #changePresent(resource: Resource, change: RequestedChange): Promise<WriteResult | undefined> {
     if (this.#isSurelyAbsent(resource, change.key)) return undefined;
@@ -349,7 +350,7 @@ export class Registry {
 
 /** Returns the next state of a creation. It always exists, because a creation always changes something. */
 function nextOf(next: NextState | undefined): NextState {
-  if (next === undefined) throw new Error('a creation has no next state');
+  if (next === undefined) throw new Error('the plan of a creation contains no object to store');
   return next;
 }
 

@@ -16,7 +16,7 @@ export function checkDefaults(shapes: Iterable<Shape>): void {
   for (const shape of shapes) if (shape.defaultValue !== undefined) sizes.ofDefault(shape);
 }
 
-/** Counts the values that each default adds to an object. Each default is counted only once. */
+/** Counts the values that each default adds to an object, and keeps the number, so as not to count them again. */
 export class DefaultSizes {
   /** The number of values of each shape's default; undefined while the default is being counted. */
   readonly #sizes = new Map<Shape, number | undefined>();
@@ -35,7 +35,9 @@ export class DefaultSizes {
     this.#sizes.set(shape, undefined);
     const size = this.#ofValue(shape.defaultValue, shape);
     if (size > maxValues)
-      throw new RangeError(`the default ${quoteValue(shape.defaultValue)} unfolds into more than ${maxValues} values`);
+      throw new RangeError(
+        `the default ${quoteValue(shape.defaultValue)} adds more than ${maxValues} values to an object`,
+      );
     this.#sizes.set(shape, size);
     return size;
   }

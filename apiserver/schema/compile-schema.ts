@@ -15,8 +15,9 @@ import type { SchemaOrigin } from './judge/validator.ts';
  */
 export interface ObjectSchema {
   /**
-   * Resolves when the patterns are compiled; returns undefined once they are. A validation before that is correct as
-   * well, but may have to compile the patterns first. Absent for a schema whose patterns are already compiled.
+   * Compiles the patterns. Returns a promise that resolves when they are compiled; after that, returns undefined. An
+   * earlier validation is correct as well, but may have to compile the patterns first. Absent for a schema whose
+   * patterns are already compiled.
    */
   readonly whenReady: (() => Promise<void> | undefined) | undefined;
   /**
@@ -57,7 +58,7 @@ const compiled = new WeakMap<object, Map<string, ObjectSchema>>();
  */
 export function compileSchema(model: SchemaOfModel, origin: SchemaOrigin = 'code'): ObjectSchema {
   const { components, schemaName } = model;
-  // The components of descriptors are deeply frozen. A schema that is not frozen may change later, so it is not cached.
+  // A descriptor's components are deeply frozen. Other components may change later, so their schema is not cached.
   if (!Object.isFrozen(components)) return prepareSchema(model, origin);
   const known = compiled.get(components) ?? new Map<string, ObjectSchema>();
   compiled.set(components, known);
@@ -72,8 +73,9 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const root = withEnvelope(declared);
   const shapes = new ShapeBuilder(components);
   const shape = shapes.root(root);
-  // Only the defaults of a schema in code are checked here. The schema of a CustomResourceDefinition has no references,
-  // so its defaults cannot contain themselves; they were checked when the definition was written.
+  // Only the defaults of a schema in code are checked here. The defaults in a CustomResourceDefinition were checked
+  // when the definition was written. They cannot contain themselves, because the schema of a definition has no
+  // references.
   if (origin === 'code') checkDefaults(shapes.all());
   const filler = new DefaultFiller(shape);
   const pruner = new Pruner(shape);

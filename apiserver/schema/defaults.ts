@@ -20,8 +20,8 @@ export class DefaultFiller {
 
   /**
    * Fills in the defaults of one object. @throws ApiError RequestEntityTooLarge when the defaults alone are larger than
-   * an object may be. Without this limit, a schema of 4 KiB and 2.6 MB of empty list items would create gigabytes. The
-   * limit is checked before a value is created.
+   * an object may be. Without this limit, a schema of 4 KiB would turn a body with 2.6 MB of empty list items into
+   * gigabytes. The limit is checked before a value is created.
    */
   readonly fill = (object: object): void => {
     this.#left = maxObjectBytes;

@@ -121,7 +121,7 @@ describe('Pruner', () => {
   };
   const preserved = { 'x-kubernetes-preserve-unknown-fields': true } as const;
 
-  it('keeps the unknown fields of items when their list preserves unknown fields, but prunes below the known fields of items', () => {
+  it('keeps the unknown fields of items when their list preserves unknown fields, but prunes the objects in known fields of items', () => {
     const list: JsonSchema = { type: 'array', items: item, ...preserved };
     const schema = compileSchema({ schemaName: 'R', components: { R: { type: 'object', properties: { list } } } });
     const object = { list: [{ a: 'x', job_name: 'y', o: { unknown: 1 } }] };

@@ -24,7 +24,7 @@ describe('a schema of a value', () => {
 
     it(`refuses an invalid schema with an error that names the mistake, at a path that begins with ${name}`, () => {
       const broken: readonly (readonly [unknown, string])[] = [
-        [{ port: { type: 'number', maximun: 7 } }, `${name}.port: "maximun" is not a keyword of schemas here`],
+        [{ port: { type: 'number', maximun: 7 } }, `${name}.port: "maximun" is not a keyword Homeostat knows`],
         [{ port: {} }, `${name}.port: has no type`],
         [{ port: { type: 'string', pattern: '(?=a)' } }, `${name}.port: pattern "(?=a)" is not supported by RE2`],
         [{ port: { $ref: '#/$defs/Port' } }, `${name}.port: $ref leads to the schema "Port", which does not exist`],
@@ -66,7 +66,7 @@ describe('a schema of a value', () => {
       ]);
   });
 
-  it('validate() checks a value with a function in a field that the schema does not describe, and does not change the value', () => {
+  it('validate() checks a value even if a field that is not in the schema holds a function, and does not change the value', () => {
     const { validate } = compileValueSchema('value', schema);
     const run = (): void => undefined;
     const value = { port: 80, run };

@@ -10,11 +10,17 @@ const maxNodes = 25_000;
 
 /** The result of {@link ValueSchema.judge}. */
 export interface JudgedValue {
-  /** A copy of the value, with defaults and without unknown fields; the value itself if it is too large. */
+  /**
+   * A copy of the value, with defaults and without unknown fields; the value itself if it has more than 25,000 fields
+   * and items.
+   */
   readonly value: unknown;
   /** The paths of the unknown fields, at most 100. */
   readonly unknownFields: readonly string[];
-  /** The violations in {@link JudgedValue.value}, at most 100; for a value that is too large, only this violation. */
+  /**
+   * The violations in {@link JudgedValue.value}, at most 100. For a value with more than 25,000 fields and items, the
+   * only violation is the number of them.
+   */
   readonly causes: readonly FieldCause[];
 }
 

@@ -171,8 +171,8 @@ export interface ApiServerOptions {
   /** Records requests in a file: all of them, or those that a policy selects. Default: requests are not audited. */
   readonly audit?: AuditOptions;
   /**
-   * The origins (`https://<host>:<port>`) of the services that webhooks name, by `<namespace>/<name>`. This server
-   * routes no traffic to services, so it cannot find them itself. Default none.
+   * The origins (`https://<host>:<port>`) of the services that webhooks name. Each key is the `<namespace>/<name>` of a
+   * service. This server routes no traffic to services, so it cannot find their origins itself. Default none.
    */
   readonly webhookServices?: Readonly<Record<string, string>>;
   /**

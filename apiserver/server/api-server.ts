@@ -103,7 +103,7 @@ export class ApiServer {
     return this.#parts.schemes;
   }
 
-  /** The endpoints of plugins (spec 4.3), in addition to the generated ones. */
+  /** The endpoints of plugins (specification, section 4.3), without the paths that the server generates for kinds. */
   get endpoints(): Endpoints {
     return this.#parts.endpoints;
   }
@@ -126,9 +126,10 @@ export class ApiServer {
   }
 
   /**
-   * A client for a plugin in this process: labels that it writes need a prefix other than the service's (spec 2.5), and
-   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`. With `permits`, it has the permissions
-   * that `permits` allows, and those that roles grant to its user; without `permits`, it has all permissions.
+   * A client for a plugin in this process: labels that it writes need a prefix other than the service's (specification,
+   * section 2.5), and its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`. With `permits`, it has
+   * the permissions that `permits` allows, and those that roles grant to its user; without `permits`, it has all
+   * permissions.
    */
   createPluginClient(name: string, permits?: PluginPermits): PluginClient {
     return this.#parts.clients.ofPlugin(name, permits);
@@ -256,8 +257,8 @@ export class ApiServer {
     await webhooks.client.close();
     await collected;
     await commits.close();
-    // Until the commits are closed, controllers of this process may write, and their writes are audited. So the audit
-    // log is closed after that.
+    // The audit log is closed after `commits`, because until then controllers of this process may write, and their
+    // writes are audited.
     await this.#parts.audit?.close();
     this.#stopMeasuring();
     await keeper.stop();

@@ -159,7 +159,9 @@ describe('a stored object that cannot be read', () => {
         ]);
         expect(await broken()).to.equal('1');
         expect(await listed()).to.deep.equal(['two']);
-        expect((await call('GET', notes)).warning).to.include('1 of notes.notes.example.com: \\"default/one\\"');
+        expect((await call('GET', notes)).warning).to.include(
+          'unreadable objects of notes.notes.example.com are not listed (1): \\"default/one\\"',
+        );
 
         const read = await call('GET', `${notes}/one`);
         expect(read.status).to.equal(500);
@@ -245,7 +247,7 @@ describe('a stored object that cannot be read', () => {
       await Promise.all(selectors.map(expectEvents));
     });
 
-    it('keeps its dependents after a restart, and after a client has replaced it; its deletion deletes them [slow]', async () => {
+    it('keeps its dependents, also when a client replaces the object; the deletion of the object deletes them [slow]', async () => {
       const refs = async (owner: string): Promise<object> => {
         const { uid } = (await call('POST', notes, newNote(owner))).body.metadata;
         return { ownerReferences: [{ apiVersion: 'notes.example.com/v1', kind: 'Note', name: owner, uid }] };
@@ -284,7 +286,7 @@ describe('a stored object that cannot be read', () => {
       expect((await call('GET', `${inShop}/two`)).status).to.equal(404);
     });
 
-    it('causes, if it is a CustomResourceDefinition, a 503 for the kind that it defines, until it is replaced', async () => {
+    it('if it is a CustomResourceDefinition, causes a 503 for the kind that it defines, until a PUT replaces the definition', async () => {
       await call('POST', definitions, definition);
       await eventually(async () => (await call('GET', boxes)).status === 200);
       await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });

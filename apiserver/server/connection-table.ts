@@ -64,10 +64,10 @@ const foundAtOnce = 64;
 
 /**
  * The connections of a server. Beyond the limit, a new connection replaces the oldest connection that has sent no
- * request. If there is none, it replaces the idle connection whose last request is the oldest. A connection is idle from
- * its last response until the headers of its next request are complete. If there is no idle connection either, it
- * replaces the one whose current request has been arriving for longest. So silent or slow clients do not keep others out.
- * A connection whose request is being handled is never replaced. If every connection has such a request, the new
+ * request. If there is none, it replaces the idle connection whose last request is the oldest. A connection is idle
+ * from its last response until the headers of its next request are complete. If there is no idle connection either, it
+ * replaces the one whose current request has been arriving for longest. So silent or slow clients do not keep others
+ * out. A connection whose request is being handled is never replaced. If every connection has such a request, the new
  * connection is closed. All connections are visited only every few seconds ({@link forgetSent}), and when a new
  * connection arrives while the table is full.
  */
@@ -86,9 +86,9 @@ export class ConnectionTable {
   /** The connections that have sent no request yet, oldest first. */
   readonly #silent = new Set<Connection>();
   /**
-   * The connections that {@link #makeRoom} closes next, the last entry first. `order` is the `order` that the
-   * connection had when it was selected. If a new request has arrived since, the two differ, and the connection is
-   * skipped.
+   * The connections that {@link #makeRoom} closes next, the last entry first. Each entry keeps the `order` that its
+   * connection had when it was selected. If the connection has another `order` by now, a new request has arrived on it,
+   * and the connection is skipped.
    */
   #found: { readonly connection: Connection; readonly order: number }[] = [];
   #requests = 0;

@@ -270,7 +270,7 @@ describe('controllers of the server and concurrent writers', () => {
       await pass(async () => isGone(a));
     });
 
-    it('can be created again, and then accepts an object whose creation a lagging server began before the deletion', async () => {
+    it('can be created again; the new namespace accepts an object that a lagging server began to create before the deletion', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       await createNamespace(a);

@@ -130,8 +130,9 @@ export interface WriteRuleParts {
 }
 
 /**
- * Returns the rules that compare a write with other objects: the definition and the namespace of a new object must
- * exist, and with roles and the groups of Users, a user may grant only permissions that the user has.
+ * Returns the rules that compare a write with other objects. The definition and the namespace of a new object must
+ * exist. {@link grantGuard} and {@link userGuard} limit the permissions that a user may grant by roles, bindings and
+ * the groups of Users.
  */
 export function writeRules(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,

@@ -27,14 +27,15 @@ export interface ImportDatabaseOptions {
   /** The path of an export file. */
   readonly file: string;
   /**
-   * The path of an encryption configuration, as for the server that will use the database. It encrypts the objects of
-   * its kinds that are in plain text in the export. Default: the file `encryption.key` beside a SQLite database, or
-   * else in `./data`. This file encrypts Secrets and the server's own secrets, and is needed only if the export has
-   * some of them in plain text.
+   * The path of an encryption configuration: that of the server that will use the database. If the export has objects
+   * in plain text, the import encrypts those whose kinds the configuration names. Default: the file `encryption.key`
+   * beside a SQLite database, or else in `./data`, with the key for Secrets and the server's own secrets. The import
+   * uses this file, or creates it, only if the export has Secrets or such own secrets in plain text.
    */
   readonly encryptionConfig?: string;
   /**
-   * True: leaves out the objects that are encrypted in the export, so that their keys are not needed. Default false.
+   * True: leaves out the objects that are encrypted in the export, so that the import does not need the encryption keys
+   * of these objects. Default false.
    */
   readonly withoutEncrypted?: boolean;
   /**
@@ -56,8 +57,8 @@ export interface ExportDatabaseOptions {
    */
   readonly decrypt?: boolean;
   /**
-   * The path of the encryption configuration with the keys for {@link decrypt}. Default: `encryption.key` beside a
-   * SQLite database, or else in `./data`.
+   * The path of the encryption configuration with the keys for {@link decrypt}. Default: the encryption configuration
+   * that the server created, in the file `encryption.key` beside a SQLite database, or else in `./data`.
    */
   readonly encryptionConfig?: string;
 }

@@ -135,8 +135,8 @@ describe('CustomResourceDefinitions and replicas', () => {
       await eventually(async () => (await send(first, path)).status === 404);
       store.isDeaf = false;
       store.hear(await store.currentRevision());
-      // The follower of the second server waits some milliseconds for the delayed commit, so the test advances the clock
-      // until this server no longer has the definition.
+      // The follower of the second server waits some milliseconds for the delayed commit, so the test advances the
+      // clock until this server no longer has the definition.
       await eventually(async () => {
         await clock.advance(1_000);
         return (await send(second, `${path}?resourceVersion=0`)).status === 404;
@@ -192,7 +192,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  it("keep a recreated definition's objects when an object sent before the deletion reaches the database after the recreation", async () => {
+  it('keep their new objects after they are deleted and created again, even if a create that a replica planned before the deletion reaches the database only then', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;

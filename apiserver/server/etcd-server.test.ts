@@ -28,7 +28,7 @@ describe('etcd', () => {
   describe('as the database of two servers with a ResourceQuota [slow]', () => describeQuota(newDatabase));
   describe('in a snapshot [slow]', () => describeSnapshots(() => etcd.open()));
 
-  describe('in a copy', () => {
+  describe('in imports and exports', () => {
     let folder: string;
     before(async () => {
       folder = await mkdtemp(join(tmpdir(), 'homeostat-etcd-copy-'));

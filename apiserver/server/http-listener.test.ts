@@ -69,7 +69,7 @@ describe('connections of a server', () => {
     expect(connectionTimes).to.deep.equal({ headersMs: 10_000, requestMs: 60_000, checkMs: 1000 });
   });
 
-  it('are closed to admit new ones at the maximum, the oldest first, if they have sent no request', async () => {
+  it('that have sent no request are closed, the oldest first, when a new connection arrives and the maximum number is open', async () => {
     await start(4);
     const silent = [];
     for (let index = 0; index < 4; index += 1) silent.push(await open());
@@ -80,7 +80,7 @@ describe('connections of a server', () => {
     await first;
   });
 
-  it('that are idle after a request are closed when a new one arrives and the maximum number is open', async () => {
+  it('that are idle after a request are closed when a new connection arrives and the maximum number is open', async () => {
     await start(2);
     for (let index = 0; index < 5; index += 1) {
       const socket = await open(whole);
@@ -120,7 +120,7 @@ describe('connections of a server', () => {
     expect(idle.map(({ readableEnded }) => readableEnded)).to.deep.equal([false, true, false]);
   });
 
-  it('with only a part of their next request are closed when a new one arrives and the maximum number is open', async () => {
+  it('with only a part of their next request are closed when a new connection arrives and the maximum number is open', async () => {
     await start(4);
     for (let index = 0; index < 4; index += 1) {
       const socket = await open(whole);
@@ -131,7 +131,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('that have been idle for five seconds are closed when a new one arrives and the maximum number is open', async () => {
+  it('that have been idle for five seconds are closed when a new connection arrives and the maximum number is open', async () => {
     await start(2);
     for (let index = 0; index < 2; index += 1) await once(await open(whole), 'data');
     await clock.advance(5000);
@@ -141,7 +141,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('are not closed to admit a new one while a request is in progress, even if part of a second request has arrived', async () => {
+  it('with a request in progress stay open at the maximum number, even if part of a second request has arrived', async () => {
     let asked = 0;
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
     listener = new HttpListener(() => (asked += 1), {

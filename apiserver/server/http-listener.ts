@@ -36,8 +36,8 @@ const lookMs = 5000;
 const drainMs = 10_000;
 
 /**
- * The time after which an idle connection is closed once the server stops, so that a request that is on its way still
- * gets a response.
+ * During a stop of the server, a connection is closed this long after the response to its running request, or after the
+ * start of the stop if it has never sent a request. A request that arrives within this time still gets a response.
  */
 const silentMs = 100;
 
@@ -176,8 +176,8 @@ export class HttpListener {
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    // `Server.close` of Node closes the idle connections. The time limit `silentMs` closes the others: those whose
-    // response is still being sent, once it is sent, and those that have never sent a request.
+    // `Server.close` of Node closes the idle connections. The time limit `silentMs` closes the others: it begins after
+    // the response for a connection with a running request, and now for a connection that has never sent a request.
     this.#server.keepAliveTimeout = silentMs;
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.setTimeout(silentMs);
     const timer = setTimeout(() => this.#server.closeAllConnections(), drainMs);
@@ -188,7 +188,8 @@ export class HttpListener {
 }
 
 /**
- * Refuses a request when its address has too many connections without a valid credential, and closes the connection.
+ * Refuses a request (429) and closes its connection, because the client's address has too many connections without a
+ * valid credential.
  */
 function refuseUnknown(response: ServerResponse): void {
   const message = 'too many connections without a valid credential from one address, please try again later';

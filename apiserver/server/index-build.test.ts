@@ -103,7 +103,7 @@ describe('the build of the indexes of a kind', () => {
     };
     await add('small', 10);
     const before = await open();
-    // The object has 400 KB, and one step reads 16 KB of it, so reading the object takes about 25 steps.
+    // The 200,000 items are 400 KB of JSON, and one step reads 16 KB of it, so reading the object takes about 25 steps.
     await add('large', 200_000);
     expect(await open()).to.be.above(before + 20);
   });

@@ -5,13 +5,13 @@ import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
 import { maxHeaderSize } from './connection-limits.ts';
 import type { ConnectionTable } from './connection-table.ts';
 
-/** The time that a client has to read the response and to close its side of the connection. */
+/** The maximum time for which the server waits until a client has read the response and closed its side. */
 const lingerMs = 2000;
 
 export interface RefusalParts {
-  /** The connections of the server, which know whether a response is due on a socket. */
+  /** Knows when a client cannot mistake a refusal for the response to an earlier request. */
   readonly connections: Pick<ConnectionTable, 'isRefusable'>;
-  /** Measures the time that the client has to close its side. */
+  /** Measures how long the server waits for the client to close its side. */
   readonly clock: Clock;
 }
 

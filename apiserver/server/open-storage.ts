@@ -29,7 +29,7 @@ export interface StorageParts {
   readonly table: () => ResourceTable | undefined;
 }
 
-/** The number of bytes of read changes after which memory is measured again. */
+/** While the start reads the change log, memory is measured again after this many bytes of changes. */
 const measuredBytes = 4 * 1024 * 1024;
 
 /** The open store, and the parts that keep memory equal to the store. */
@@ -100,7 +100,7 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   const start = Math.max(log.revision, opened.revision);
   const revisions = new Revisions({ clock, start, history: compactor, ...shared });
   const commits: GroupCommit = new GroupCommit(measureCommits(store, parts), {
-    onError: (err) => logger.error({ err }, 'a committed change could not be applied'),
+    onError: (err) => logger.error({ err }, 'could not update memory with a committed change'),
     ...(store.isShared && { follow: async (before) => follower?.reach(before), onIdle: () => follower?.resume() }),
   });
   const follower = store.isShared

@@ -80,7 +80,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(await create(behind, 'c')).to.equal('Forbidden');
   });
 
-  it('makes a creation wait longer each time another server takes over the quota before the commit of the creation [slow]', async () => {
+  it('makes a creation wait longer each time another server takes over the count of the quota’s objects before the commit [slow]', async () => {
     const share = 0.41;
     const [firstMs, ...laterMs] = [30, 60, 120, 240].map((ms) => share * ms);
     const waitsMs: number[] = [];
@@ -107,7 +107,8 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(await create(server, 'late')).to.equal(undefined);
     const turns = waitsMs.filter((ms) => ms === firstMs || laterMs.includes(ms));
     expect(turns).to.deep.equal([firstMs, ...laterMs]);
-    // Each time another server takes over the quota, the creation waits longer before it tries again. After a successful
+    // Only one server at a time counts the objects under the quota, and only this server can create such objects. Each
+    // time another server takes over the count, the creation waits longer before it tries again. After a successful
     // creation, the next wait is the shortest again. The creation of `late` has succeeded.
     waitsMs.length = 0;
     await create(other, 'again');

@@ -31,7 +31,10 @@ interface Known {
   deletions: number;
 }
 
-/** Delays reads of changes and commits, makes some of them fail, and makes the store lose hints. */
+/**
+ * Delays each commit, and each read of the changes or of the revision. Makes some commits and some reads of changes
+ * fail, and makes the store lose hints.
+ */
 function disturb(store: ReplicaStore, random: () => number): void {
   const pass = async (most: number): Promise<void> => {
     for (let turns = Math.floor(random() * most); turns > 0; turns -= 1) {

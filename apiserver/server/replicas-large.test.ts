@@ -37,7 +37,7 @@ function personModel(onCall: () => void = () => undefined): ModelDescriptor<Pers
 
 const Person = personModel();
 
-/** The number of objects in the short tier: a replica must read the changes of these objects in several turns. */
+/** The number of objects in the test without `[slow]`. A replica needs several turns to read their changes. */
 const fewer = 1000;
 
 describe('a replica that has missed changes of a large kind', () => {

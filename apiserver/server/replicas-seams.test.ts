@@ -350,7 +350,7 @@ describe('a replica at critical moments', () => {
     expect(await live()).to.equal(503);
   });
 
-  it('reads the unique indexes of another replica only once when several writes are refused because of them', async () => {
+  it('reads the unique indexes of a kind only once when several writes are refused because another replica changed them', async () => {
     const a = await start();
     const base = Note as ModelDescriptor;
     const indexFunc = simpleAttribute(Note, ({ spec }) => spec.text);

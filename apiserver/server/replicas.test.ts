@@ -361,7 +361,7 @@ describe('replicas on one database', () => {
   describe('when the database fails', () => {
     const lost = new StoreError('io', 'the connection was lost');
 
-    it('send a write whose outcome is unknown to each watch exactly once, if the database has stored it', async () => {
+    it('send each watch exactly one event for a write that returned Timeout but was stored', async () => {
       const [a, b] = [await start(), await start()];
       const watched = [follow(a), follow(b)];
       a.store.afterCommit = async () => {

@@ -16,7 +16,7 @@ const maxBytesInAll = 64 * 1024 * 1024;
 /** The memory of a request in addition to its URL and its headers. */
 const bytesOfRequest = 4096;
 
-/** The memory of the name or value of a header in addition to its characters. */
+/** The memory that each name and each value of a header takes in addition to its characters. */
 const bytesOfText = 32;
 
 /**
@@ -69,7 +69,8 @@ export class RequestTurns {
    * when it closes. Called once for each connection, not for each request.
    */
   #follow(socket: Socket): void {
-    // Node resumes reading after each request and each response, so the connection is paused again.
+    // Node resumes reading after each request and each response. While the queued requests exceed the limit, this
+    // handler pauses the connection again.
     socket.on('resume', () => {
       if ((this.#waiting.get(socket) ?? 0) > maxBytesOfConnection) socket.pause();
     });

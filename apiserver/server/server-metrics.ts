@@ -33,7 +33,7 @@ export function sampleServer(metrics: Metrics, { table, watches, memory }: Measu
   );
   const share = {
     name: 'homeostat_memory_limit_share',
-    help: 'The used share of the usable heap or of the memory of the container, whichever is larger; 1 means all.',
+    help: 'The larger of two used shares: of the usable heap, and of the memory of the container; 1 means all.',
   };
   metrics.sample({ ...share, type: 'gauge' }, () => [[[], memory.share]]);
   const refused = {

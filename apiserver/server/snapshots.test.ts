@@ -349,7 +349,7 @@ describe('a server that starts from snapshots', () => {
       },
     ],
     'its names were hashed with another function': [
-      'the hashes of the names in the snapshot do not find the objects',
+      'objects in the snapshot cannot be found by the hashes of their names',
       async (file) => {
         const bytes = await readFile(file);
         const from = footerStart(bytes);
@@ -415,7 +415,7 @@ describe('a server that starts from snapshots', () => {
     expect(await readdir(folder)).to.not.include('test.db-snapshots');
   });
 
-  it('does not use a snapshot when the database was restored from a backup after the snapshot [slow]', async () => {
+  it('does not use a snapshot that was written before the database was restored from a backup [slow]', async () => {
     await start();
     const backup = await fetch(`${running().url}/backup`);
     expect(backup.status).to.equal(200);
@@ -455,7 +455,7 @@ describe('a server that starts from snapshots', () => {
     await expectThings('2-');
   });
 
-  it('computes the index values of all objects when the snapshot has wrong values for a sample of objects [slow]', async () => {
+  it('computes the index values of all objects when it checks a sample of objects and finds wrong values in the snapshot [slow]', async () => {
     await start({ compute: ({ spec }) => `other-${spec.tag}` });
     expect(reasons).to.deep.equal(['the snapshot differs from computed values in these indexes: spec.tag']);
     await expectThings('other-');

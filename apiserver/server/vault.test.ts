@@ -68,7 +68,7 @@ describe('the vault', () => {
     await under.close();
   });
 
-  it('returns values that a caller cannot change', async () => {
+  it('returns frozen values', async () => {
     const under = await VaultUnderTest.open(createSqliteStore({ memory: true }));
     await under.vault.put('a', { list: [1] });
     const value = under.vault.get('a') as { list: number[] };

@@ -97,7 +97,7 @@ describe('a change by another worker of the same database', () => {
     expect(await writer.namesWith('two')).to.deep.equal(['b']);
   });
 
-  it('is applied with values that this worker computes, if the writer has no `definition` to identify its index function', async () => {
+  it('is applied with index values that this worker computes, if the index is a function without a `definition`', async () => {
     const [writer, other] = await start({}, { suffix: '-2' });
     await changeThings(writer);
     expect(await other.namesWith('one-2')).to.deep.equal(['a']);

@@ -15,8 +15,8 @@ export interface FieldPlaces {
 }
 
 /**
- * A mapping in a file of settings. The methods that return a field throw SettingsFileError when the field has another
- * type.
+ * A YAML mapping in a file of settings. The methods that return a field throw SettingsFileError when the field has
+ * another type.
  */
 export class SettingsFields {
   readonly #places: FieldPlaces;
@@ -72,7 +72,7 @@ export class SettingsFields {
     });
   }
 
-  /** Returns a list of mappings; an empty list when the field is absent. */
+  /** Returns the YAML mappings in a list; an empty list when the field is absent. */
   items(name: string): readonly SettingsFields[] {
     return this.#list(name).map((value, index) => this.#mapping(`${name}[${index}]`, value));
   }

@@ -59,7 +59,7 @@ export class FollowedFile implements Followed {
         logger.info({ path }, 'a file has changed, and its new content is in use');
       }
     } catch (err) {
-      logger.error({ err, path }, 'a file, or its new content, cannot be used: its last content stays in use');
+      logger.error({ err, path }, 'a file, or its new content, cannot be used: the previous content stays in use');
     }
   }
 }

@@ -3,7 +3,7 @@ import { storedClaimValue } from './claim-value.ts';
 import type { Claim, StoredClaim } from './store.ts';
 
 export interface ClaimDifference {
-  /** The claims to insert, and the claims that belong to another object from now on. */
+  /** The claims to write: those that are not stored, and those that are stored for another object. */
   readonly set: readonly StoredClaim[];
   readonly drop: readonly StoredClaim[];
 }
@@ -51,8 +51,8 @@ export function* claimPartsOf<T>(items: readonly T[], length: number): Generator
 }
 
 /**
- * Yields claims as columns, for statements with array parameters. Each column has a bounded length, however many claims
- * there are, and is created only on demand.
+ * Yields the claims in parts, each as columns for one statement with array parameters. A part has at most
+ * {@link claimsPerStatement} claims, and is created only on demand.
  */
 export function* columnsOfClaims(claims: readonly StoredClaim[]): Generator<ColumnsOfClaims, void, undefined> {
   for (const part of claimPartsOf(claims, claimsPerStatement)) {

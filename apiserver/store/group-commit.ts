@@ -22,11 +22,12 @@ const enough = 32;
 const maxUnanswered = 2;
 
 /**
- * The maximum number of written operations that are settled in one turn, unless their batch is small. Each settled
- * operation causes work: its response is sent, and a request that has waited for it starts. Node.js accepts only one
- * connection in such a turn. With 2,000 clients that write, the median time until a new connection was accepted was
- * 2,500 ms when a whole batch was settled in one turn, 54 ms with 64 operations in a turn, and 14 ms with 16. A turn
- * costs 1 µs.
+ * The maximum number of written operations that are settled in one turn. The limit does not apply to a batch of fewer
+ * than {@link enough} operations, if no other operation is ready, no earlier batch is undelivered, and no other process
+ * writes to the store. Each settled operation causes work: its response is sent, and a request that has waited for it
+ * starts. Node.js accepts only one connection in a turn with such work. With 2,000 clients that write, the median time
+ * until a new connection was accepted was 2,500 ms when a whole batch was settled in one turn, 54 ms with 64 operations
+ * in a turn, and 14 ms with 16. A turn costs 1 µs.
  */
 const maxSettled = 16;
 
@@ -86,9 +87,9 @@ interface Requirement {
 export class GroupCommit {
   readonly #store: CommittingStore;
   /**
-   * A batch with this many operations is sent at once, and does not wait for more. For a shared store the number is
-   * unlimited, so that all queued operations are in one batch. On a database server, a transaction costs as much as 20
-   * to 30 operations, the disk may be slow, and transactions of other replicas come in between.
+   * The number of ready operations that are sent before the end of the turn of the event loop. It is unlimited for a
+   * shared store, where few large batches are faster: a transaction costs as much as 20 to 30 operations, the disk of
+   * the database server may be slow, and transactions of other replicas come in between.
    */
   readonly #enough: number;
   readonly #options: GroupCommitOptions &
@@ -225,8 +226,8 @@ export class GroupCommit {
       return this.#onFailed(batch, error);
     }
     this.#inFlight = 0;
-    // The results of a small batch are delivered before the next batch is sent: no operation is ready for that batch,
-    // and the writes that callers submit after these few results are sent at the end of the turn anyway.
+    // The results of a small batch are delivered first, because no operation is ready for the next batch. The writes
+    // that callers submit after these few results are sent at the end of the turn anyway.
     const isSmall = batch.length < enough && this.#ready.length === 0 && this.#unanswered === 0;
     if (isSmall && this.#options.follow === undefined) {
       this.#answer(batch, committed.outcomes);
@@ -240,8 +241,8 @@ export class GroupCommit {
   }
 
   /**
-   * Takes the operations of the next batch, at most `share`. With many writers, `share` is half of their operations, so
-   * that the results of one half are delivered during the commit of the other half.
+   * Takes the operations of the next batch, at most `share`. With many writers, `share` is half of the writers'
+   * operations, so that the results of one half are delivered during the commit of the other half.
    */
   #takeBatch(share: number): Entry[] {
     const { maxOperations, maxBytes } = this.#options;
@@ -267,8 +268,9 @@ export class GroupCommit {
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refusals do not count toward the limit of results per turn, so that they are delivered together: most refused
-      // operations are planned again at once, and all plans of one turn share one read of the database's revision.
+      // Refusals do not count toward the limit of results per turn, so that they are delivered together: the writes of
+      // most refused operations are planned again immediately, and the plans of one turn that need the database's
+      // revision share one read of it.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;

@@ -22,7 +22,7 @@ export function keyPrefixOf({ group, plural }: StoredKind): string {
 /** The prefix of the names returned by {@link kindNameOf}. */
 export const kindNamePrefix = 'kind:';
 
-/** Returns the name under which the number of a kind is stored, see `Store.numberOf`. */
+/** Returns the name to pass to `Store.numberOf`, which returns the number that identifies the kind in the database. */
 export function kindNameOf({ group, plural }: StoredKind): string {
   return `${kindNamePrefix}${group}/${plural}`;
 }

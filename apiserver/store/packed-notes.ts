@@ -3,18 +3,12 @@
  * sends to other processes with a change.
  */
 export interface PackedNotes {
-  /**
-   * The length in bytes of each note, which is the data that a writer sends to other processes with a change; 0 when
-   * there is none.
-   */
+  /** The length of each note in bytes; 0 for an operation or a change without a note. */
   readonly lengths: Uint32Array;
   readonly bytes: Uint8Array;
 }
 
-/**
- * Packs the notes of operations or changes: the bytes that a writer sends to other processes with a change. Returns
- * undefined when there are no notes.
- */
+/** Packs the notes of operations or changes. Returns undefined when there are no notes. */
 export function packNotes(noted: readonly { readonly note?: Uint8Array | undefined }[]): PackedNotes | undefined {
   let total = 0;
   for (const { note } of noted) total += note?.length ?? 0;

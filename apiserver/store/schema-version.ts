@@ -5,13 +5,13 @@ export interface Schema {
   readonly migrations: readonly string[];
   /** The schema version of the database, which is the number of migrations that it has had; 0 for a new database. */
   readonly version: number;
-  /** The database's name in messages. */
+  /** The name that messages give the database. */
   readonly name: string;
 }
 
-/** The version of a database's tables, and the version of this program. */
+/** The schema version of a database, and the newest schema version that this program knows. */
 export interface SchemaVersions {
-  /** The version of the database's tables; 0 when the database is new. */
+  /** The schema version of the database; 0 when the database is new. */
   readonly stored: number;
   readonly known: number;
 }

@@ -7,7 +7,10 @@ import { claimDifference } from './claim-difference.ts';
 import { bytes, committed, create, key, kind, revisionOf, written } from './store-operations.fixture.ts';
 import type { Claim, KindClaims, Operation, Store } from './store.ts';
 
-/** Adds the tests of claims: a unique value has at most one holder, and only a written operation moves its claims. */
+/**
+ * Adds the tests of claims: a unique value has at most one holder, and a refused operation neither takes nor releases
+ * claims.
+ */
 export function describeClaims(store: () => Store): void {
   const value: Claim = [1, 'ada@example.com'];
   const update = (name: string, expected: number, claims: NonNullable<Operation['unique']>): Operation => {
@@ -199,7 +202,7 @@ export function describeRequiredClaims(store: () => Store): void {
   const lease = (add: readonly Claim[]): Operation => ({ ...create('lease', '', add), ...leases });
   const requires = [{ ...leases, claim: term }];
 
-  it('commits a write that requires the existence of a claim, which another object holds', async () => {
+  it('commits a write that requires a claim that another object holds', async () => {
     await written(store(), lease([term]));
     const [a = 0] = await written(store(), { ...create('a', '1'), requires });
     const update: Operation = { op: 'update', key: key('a'), kind, expect: a, data: bytes('2'), requires };
@@ -254,7 +257,7 @@ export function describeRequiredClaims(store: () => Store): void {
     expect(taken).to.deep.equal({ conflict: 'requires' });
   });
 
-  it('writes an operation that requires several claims only when objects hold all of these claims', async () => {
+  it('refuses an operation that requires several claims until objects hold all of these claims', async () => {
     const second: Claim = [1, 'second'];
     const both = [...requires, { ...leases, claim: second }];
     const all = (names: readonly string[]): Operation[] => [

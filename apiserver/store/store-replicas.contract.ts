@@ -36,7 +36,7 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
       expect(await scanned(b)).to.deep.equal(await scanned(a));
     });
 
-    it('give a unique value to only one of the objects that claim it concurrently at all stores, until it is released', async () => {
+    it('let only one object claim a unique value, although all stores try concurrently, until this object releases it', async () => {
       const [a, b] = pair();
       for (let round = 0; round < 10; round += 1) {
         const outcomes = await Promise.all(

@@ -127,7 +127,7 @@ function describeCommits(store: () => Store): void {
     ]);
   });
 
-  it('returns the same bytes that were written: no bytes, each value of a byte, and 3 MB [spec 1-opaque-bytes]', async () => {
+  it('returns the bytes unchanged: an empty value, each value of a byte, and 3 MB [spec 1-opaque-bytes]', async () => {
     const all = [new Uint8Array(0), Uint8Array.from({ length: 256 }, (_, value) => value), new Uint8Array(3e6).fill(7)];
     // The data are views with an offset, like slices of a request body.
     const views = all.map((data) =>
@@ -161,7 +161,7 @@ function describeScan(store: () => Store): void {
     expect(await scanned(store(), 9)).to.deep.equal([]);
   });
 
-  it('scans during commits, and returns each object that exists the whole time exactly once [slow]', async () => {
+  it('a scan during commits returns exactly one row for each object that exists during the whole scan [slow]', async () => {
     await fill(1000);
     const seen = new Map<string, number>();
     let writes = 0;
@@ -236,7 +236,7 @@ function describeRest(current: () => StoreUnderTest): void {
 
 /** Adds the tests of stores whose data remain after they are closed. */
 export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>, tier = ''): void {
-  it(`${name} has the same objects, history, claims and numbers of names (numberOf) after a restart, and accepts writes${tier}`, async () => {
+  it(`${name} has the same objects, history, claims and numbers assigned to names (numberOf) after a restart, and accepts writes${tier}`, async () => {
     const { store, opened, reopen } = await open();
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');

@@ -281,9 +281,9 @@ export interface Store {
   /**
    * Sets the unique indexes and the claims of a kind to exactly these, in one transaction, or in several during which
    * all writes of the kind are refused. A server calls this when it opens a kind, because an index may have been added,
-   * removed or changed. Any change creates a new generation. When the outcome is `behind`, only the indexes are set,
-   * with a new generation: from then on, writers with other indexes are refused. The caller then computes the claims
-   * again.
+   * removed or changed. Any change creates a new generation. When objects of the kind have changed, or may have
+   * changed, after the revision of `claims`, the outcome is `behind`: only the indexes are set, with a new generation,
+   * so from then on, writers with other indexes are refused. The caller then computes the claims again.
    */
   setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
   /**

@@ -106,21 +106,21 @@ describe('the folder of an authority', () => {
   });
 
   for (const left of ['ca.crt', 'server.pem']) {
-    it(`gets no new authority when ${left} still exists, because clients trust the lost authority`, async () => {
+    it(`gets no new authority when authority.pem is missing but ${left} exists, because clients trust the missing authority`, async () => {
       await load();
       for (const file of ['authority.pem', 'ca.crt', 'server.pem']) if (file !== left) await rm(join(directory, file));
       expect(await problem()).to.match(/authority\.pem: is missing, and clients trust the authority that it held/);
     });
   }
 
-  it('is refused when ca.crt is not the certificate in authority.pem', async () => {
+  it('is refused when ca.crt differs from the certificate in authority.pem', async () => {
     await load();
     const mine = directory;
     directory = join(await temporaryFolder(), 'other');
     await load();
     await writeFile(join(mine, 'authority.pem'), await readFile(join(directory, 'authority.pem'), 'utf8'));
     directory = mine;
-    expect(await problem()).to.match(/ca\.crt: is not the certificate in .*authority\.pem/);
+    expect(await problem()).to.match(/ca\.crt: differs from the certificate in .*authority\.pem/);
     await rm(join(mine, 'ca.crt'));
     const { cert, ca } = await load();
     expect(new X509Certificate(cert).verify(new X509Certificate(ca!).publicKey)).to.equal(true);

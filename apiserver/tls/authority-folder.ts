@@ -35,8 +35,8 @@ export interface AuthorityFolderParts {
 /**
  * Issues the certificate of the server, signed by an authority. A folder has three files: the authority, its public
  * certificate, and the certificate of the server. The authority is created once, when the folder is absent or has none
- * of these files. From then on, a missing authority is an error, because clients trust this authority. A missing
- * certificate is written again. A damaged file is an error.
+ * of these files. From then on, a missing authority is an error, because clients trust this authority. When one of the
+ * other two files is missing, it is written again. A damaged file is an error.
  */
 export class AuthorityFolder implements CertificateSource {
   readonly #parts: AuthorityFolderParts;
@@ -97,7 +97,7 @@ export class AuthorityFolder implements CertificateSource {
     const [published] = parseCertificates({ path, text });
     if (published.toString() === ca) return undefined;
     throw new Error(
-      `${path}: is not the certificate in ${this.#path(authorityFile)}, so clients may trust another authority: restore both from one backup, or remove ${path}, and the server writes it again`,
+      `${path}: differs from the certificate in ${this.#path(authorityFile)}, so clients may trust another authority: restore both files from one backup, or remove ${path}, and the server writes it again`,
     );
   }
 

@@ -1,7 +1,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { domainToASCII } from 'node:url';
 
-/** The names of the loopback interface, which every certificate has. */
+/** The names of the loopback interface. Every certificate that the server issues for itself has these names. */
 const loopback = ['localhost', '127.0.0.1', '::1'] as const;
 
 /**

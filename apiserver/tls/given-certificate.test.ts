@@ -45,7 +45,7 @@ describe('a certificate that is given', () => {
     expect(await readAuthority({ certFile, keyFile })).to.equal(undefined);
   });
 
-  it('is loaded with the CA certificate at the end of the certificate file', async () => {
+  it('is loaded together with the CA certificate, when the certificate file ends with this CA certificate', async () => {
     await writeFile(certFile, `${made.cert}\n${made.ca!}`);
     expect((await load()).ca).to.equal(made.ca);
     expect(await readAuthority({ certFile, keyFile })).to.equal(made.ca);

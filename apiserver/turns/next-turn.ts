@@ -20,7 +20,7 @@ export function nextTurn(purpose: Purpose = 'request'): Promise<void> {
 
 /**
  * Makes the queue of the process read another monotonic clock, so that a test decides how long each step takes. Returns
- * a function that restores the real clock. This function is not exported from the package.
+ * a function that restores the real clock. The package does not export `replaceTurnClock`.
  */
 export function replaceTurnClock(nowMs: () => number): () => void {
   clockMs = nowMs;

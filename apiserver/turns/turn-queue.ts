@@ -18,9 +18,9 @@ const upkeepMsPerTurn = 1;
 interface Lane {
   readonly waiting: (() => void)[];
   /**
-   * The time in milliseconds that the steps of this purpose have taken. When work arrives for a purpose without work,
-   * the time of this purpose is raised to the longest time of all purposes. So the purpose gets no extra time now for
-   * the time that it did not use.
+   * The time in milliseconds that the steps of this purpose have taken. When the purpose gets work after it had none,
+   * `usedMs` is raised to the largest `usedMs` of all purposes. So the purpose gets no extra time now for the time that
+   * it did not use.
    */
   usedMs: number;
   /** The time in milliseconds that work for this {@link Purpose} has taken in the current turn of the event loop. */

@@ -3,8 +3,8 @@ import { metadataPaths } from './table-columns.ts';
 import type { Column, ColumnDefinition } from './table-columns.ts';
 
 /**
- * The fields of a Secret or a ConfigMap that the columns read. Each of them may have a wrong type, because the object
- * comes from the database.
+ * The fields of a Secret or a ConfigMap that the columns read. A read does not validate the stored object, so any field
+ * may have a wrong type.
  */
 interface DataFields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };

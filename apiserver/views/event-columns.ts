@@ -2,8 +2,8 @@ import { metadataPaths } from './table-columns.ts';
 import type { ColumnDefinition, Column, FieldPath } from './table-columns.ts';
 
 /**
- * The fields of an event that the columns read. Each of them may have a wrong type, because the event comes from the
- * database.
+ * The fields of an event that the columns read. A read does not validate the stored event, so any field may have a
+ * wrong type.
  */
 interface EventFields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
@@ -58,7 +58,7 @@ const eventColumns: readonly EventColumn[] = [
   { name: 'Object', description: 'The object that the event concerns.', read: objectOf },
   {
     name: 'Subobject',
-    description: 'The field of the object that the event concerns.',
+    description: 'The path of the field that the event concerns.',
     priority: 1,
     read: ({ involvedObject }) => involvedObject?.fieldPath ?? '',
   },

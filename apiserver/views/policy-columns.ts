@@ -3,7 +3,7 @@ import { admissionPolicyBindingKind, admissionPolicyKind } from '../builtin/admi
 import { metadataPaths } from './table-columns.ts';
 import type { Column } from './table-columns.ts';
 
-/** The fields that the columns read. Each of them may have a wrong type, because the object comes from the database. */
+/** The fields that the columns read. A read does not validate the stored object, so any field may have a wrong type. */
 interface Fields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
   readonly spec?: {

@@ -3,7 +3,7 @@ import { clusterRoleKind, isBindingKind, roleKind } from '../builtin/rbac-kinds.
 import { metadataPaths } from './table-columns.ts';
 import type { Column, ColumnDefinition, FieldPath } from './table-columns.ts';
 
-/** The fields that the columns read. Each of them may have a wrong type, because the object comes from the database. */
+/** The fields that the columns read. A read does not validate the stored object, so any field may have a wrong type. */
 interface RbacFields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
   readonly roleRef?: { readonly kind?: string; readonly name?: string } | null;

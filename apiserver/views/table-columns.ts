@@ -138,8 +138,8 @@ function readFromJson({ read, readJson, paths = [[]] }: Column, json: Buffer): u
 }
 
 /**
- * Sets the value at a path of fields, in any order of the paths: a call for `spec` after a call for `spec.name`
- * replaces the `spec` that has only `name`; a call for `spec.name` after a call for `spec` writes the same name again.
+ * Sets the value at a path of fields. Calls for several paths may come in any order: a later call for `spec` replaces a
+ * `spec` that has only `name`, and a later call for `spec.name` only repeats the name that `spec` already has.
  */
 function putAt(parts: object, path: FieldPath, value: unknown): void {
   let place = parts;
@@ -163,8 +163,8 @@ function definitionOf(column: PrinterColumn): ColumnDefinition {
 }
 
 /**
- * Returns the cell for a value in a column of this type; null when the value has a different type. A column of type
- * string shows a value of any other type as JSON.
+ * Returns the cell for a value in a column of this type. If the value has a different type, the cell has the value as
+ * JSON in a column of type string, and is null in all other columns.
  */
 export function cellOf(type: PrinterColumn['type'], value: unknown, nowMs: number): Cell {
   switch (type) {

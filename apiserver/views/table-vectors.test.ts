@@ -23,9 +23,10 @@ interface CellCase {
 describe('table-cells.json: cells as in the real server', () => {
   // The time at which the cases were recorded.
   const nowMs = Date.parse('2026-11-21T06:30:23Z');
-  // The file has the results of a function of Kubernetes. For these two values in a text column, the function returns
-  // empty cells. But kube-apiserver does not call the function for text columns: it prints the value (a list as JSON),
-  // as the cases in table-convert.json show.
+  // The cases in table-cells.json are the results of a function of Kubernetes. For these two values in a column of type
+  // string, the function returns empty cells. But kube-apiserver calls the function only for columns of other types: in
+  // a column of type string, kube-apiserver prints the value (a list as JSON), as the cases in table-convert.json show.
+  // This server does the same.
   const printed: readonly unknown[] = [42, 3.14];
 
   const cases = load<CellCase>('table-cells');
@@ -44,7 +45,7 @@ describe('table-cells.json: cells as in the real server', () => {
     });
   }
 
-  it('has cases for the column type `unknown`, which is refused when a model declares it', () => {
+  it('the other cases have the column type `unknown`; a model that declares this type is refused', () => {
     const unknown = cases.filter(({ columnType }) => columnType === 'unknown');
     expect(unknown).not.to.have.length(0);
     for (const { columnType } of unknown) {

@@ -87,7 +87,7 @@ export class TableView implements ObjectView {
   }
 }
 
-/** Returns the resourceVersion. It consists of digits, so it needs no parsing. */
+/** Returns the resourceVersion from the JSON of an object. It consists of digits, so the string has no escapes. */
 function revisionOf(bytes: Buffer): string | undefined {
   return jsonValueAt(bytes, ['metadata', 'resourceVersion'])?.toString('latin1').slice(1, -1);
 }

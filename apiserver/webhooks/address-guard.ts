@@ -24,8 +24,9 @@ blocked.addSubnet('ff00::', 8, 'ipv6');
 blocked.addAddress('fd00:ec2::254', 'ipv6');
 for (const [address, prefix] of networks) {
   blocked.addSubnet(address, prefix);
-  // Blocks the IPv6 forms of these IPv4 addresses, too: the forms of NAT64, SIIT and 6to4, and the old IPv4-compatible
-  // form. The IPv4-compatible form of 0.0.0.0 is not blocked, because it would include the loopback address ::1.
+  // Blocks the IPv6 forms of the network, too: the forms of NAT64, SIIT and 6to4, and the old IPv4-compatible form. The
+  // IPv4-compatible form of 0.0.0.0/8 is not blocked, because it contains the loopback address ::1, which the server
+  // may call.
   const words = wordsOf(address);
   blocked.addSubnet(`64:ff9b::${words}`, 96 + prefix, 'ipv6');
   blocked.addSubnet(`::ffff:0:${words}`, 96 + prefix, 'ipv6');

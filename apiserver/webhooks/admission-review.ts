@@ -139,8 +139,9 @@ function annotationsOf(value: unknown): Readonly<Record<string, string>> {
 }
 
 /**
- * The reasons that a refusal may have. Any other reason is replaced by a reason for the status code: the server would
- * understand NotFound and AlreadyExists as statements about the object that is being written.
+ * The reasons that a webhook may give for a refusal. Any other reason is replaced by a reason for the status code.
+ * NotFound and AlreadyExists are not in the list, because the server would take them to mean that the object of the
+ * write does not exist, or already exists.
  */
 const knownReasons: readonly StatusReason[] = [
   'BadRequest',

@@ -134,7 +134,8 @@ export class WebhookConnections {
       ...(serverName === undefined ? {} : { servername: serverName }),
       checkServerIdentity: (name, certificate) => {
         const wrong = checkServerIdentity(serverName ?? name, certificate);
-        // For a service, a certificate for the host of its address in --service-map is valid as well.
+        // If the webhook is a service, --service-map gives its address. A certificate for the host of this address is
+        // valid as well.
         return wrong === undefined || serverName === undefined ? wrong : checkServerIdentity(host, certificate);
       },
     });

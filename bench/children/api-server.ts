@@ -35,8 +35,8 @@ export interface Filling {
 }
 
 /**
- * Creates objects in the server. The JavaScript objects are made before the measurement begins, because the process of
- * the limit also makes its bytes before its measurement.
+ * Creates objects in the server. The JavaScript objects are made before the measurement begins, because the limit, bare
+ * SQLite, also makes the bytes of its rows before its measurement begins.
  */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {

@@ -41,8 +41,8 @@ async function open(url: string): Promise<void> {
 }
 
 /**
- * Writes transactions. When a transaction has several writes, the function first reads the objects, and also writes the
- * head key and a log entry, as the store does.
+ * Writes transactions. When a transaction has several writes, the function first reads the objects, and also writes a
+ * log entry and the head key, as the store does. The store keeps its latest revision in its head key.
  */
 async function write({ count, size, width }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width }, () => (size === 1 ? createOne() : createSeveral(size)));
@@ -75,8 +75,9 @@ async function beginTurns(): Promise<void> {
 }
 
 /**
- * Writes transactions that create several objects each, without a head key. The only condition of a transaction is that
- * its objects do not exist yet. etcd checks this condition in the transaction, so the function reads nothing before.
+ * Writes transactions that create several objects and a log entry each, but do not write the head key. The only
+ * condition of a transaction is that its objects do not exist yet. etcd checks this condition in the transaction, so
+ * the function reads nothing before.
  */
 async function writeAlone({ count, size }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width: 1 }, async () => {
@@ -117,7 +118,7 @@ async function read(keys: readonly Buffer[]): Promise<void> {
   await connection.call('KV/Txn', { success: keys.map((key) => ({ request_range: { key, serializable: true } })) });
 }
 
-/** Returns the put operations for the head, the log and the objects. */
+/** Returns the put operations for the head key (first in the list), a log entry, and the objects with these keys. */
 function putsOf(keys: readonly Buffer[], head: Buffer): { readonly request_put: { key: Buffer; value: Buffer } }[] {
   const log = { key: Buffer.from(`/bare/log/${process.pid}-${written}`), value: Buffer.concat(keys.map(() => data)) };
   const puts = keys.map((key) => ({ request_put: { key, value: data } }));

@@ -11,14 +11,14 @@ const schema = `
   CREATE TABLE history (revision INTEGER PRIMARY KEY, op INTEGER NOT NULL, kind INTEGER NOT NULL, previous INTEGER,
     key TEXT NOT NULL, data BLOB, CHECK (op = 2 OR data IS NOT NULL));`;
 
-/** The number of objects that updates and gets use, one after the other. */
+/** The number of objects that are updated and read. After the last of these objects, the first one is used again. */
 const roundSize = 1_000;
 
 let database: Database.Database;
 let revision = 0;
 let created = 0;
 let updated = 0;
-/** The revision of each object, by the number of the object. They are in memory, as they are in our store. */
+/** The revision of each object, by the number of the object. Our store has the revisions in memory as well. */
 const present: number[] = [];
 
 export interface SqliteWrites {

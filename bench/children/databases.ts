@@ -78,7 +78,7 @@ async function createDatabase(engine: SqlEngine): Promise<string | undefined> {
   const { variable, name: server } = servers[engine];
   const administrator = await connect(engine).catch((error: unknown) => {
     if (process.env['CI'] === 'true' || process.env[variable] !== undefined) throw error;
-    console.error(`no ${server} at the default address: its rows are left out; ${variable} may contain another URL`);
+    console.error(`no ${server} at the default address: its rows are left out; set ${variable} to use another URL`);
     return undefined;
   });
   if (administrator === undefined) return undefined;

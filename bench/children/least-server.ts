@@ -31,7 +31,7 @@ const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
 let commits: GroupCommit;
 let created = 0;
 
-/** Stores a person, or replaces the stored one. Resolves with the bytes of the response when they are durable. */
+/** Stores a person, or replaces the stored one. Resolves after the commit, with the bytes of the stored object. */
 async function store(person: Person): Promise<Buffer> {
   const { name } = person.metadata;
   const present = cache.get(name);
@@ -53,7 +53,7 @@ async function store(person: Person): Promise<Buffer> {
   return bytes;
 }
 
-/** Creates objects in this process. Their JavaScript objects are made before the time is measured. */
+/** Stores new persons without HTTP, and measures the time. Makes their JavaScript objects before the measurement. */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
     const number = created++;

@@ -11,11 +11,14 @@ import { answerCalls } from '../processes/answer-calls.ts';
 
 interface Watcher {
   readonly socket: Socket;
-  /** The number of the frames that were written to the watcher, or existed before it connected. */
+  /**
+   * The number of frames that the server need not send to the watcher: it has sent them, or had them when the watcher
+   * connected.
+   */
   received: number;
 }
 
-/** The maximum time of a slice of writes to watchers. Between slices, the server reads POSTs; each adds a frame. */
+/** The maximum time of a slice of writes to watchers. Between slices, the server adds a frame for each POST. */
 const sliceMs = 2;
 
 const watchers: Watcher[] = [];

@@ -1,5 +1,5 @@
-// Measures the least possible cost of a call of a webhook for the caller. This process sends the POST that a server
-// sends to a webhook, but with node:https alone, without the server's code for webhooks.
+// Measures the least cost of calling a webhook. This process sends the POST that a server sends to a webhook, but with
+// node:https alone, without the server's code for webhooks.
 import { Agent, request as httpsRequest } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { answerCalls } from '../processes/answer-calls.ts';

@@ -1,6 +1,6 @@
 // A child process that uses our store on a database, without a server. It measures group commits as in one replica, the
-// start of the store, and a scan of all objects. Benchmarks compare its writes with those of the bare database, and the
-// start of a replica with its scan.
+// start of the store, and a scan of all objects. Benchmarks compare the writes of this process with those of the bare
+// database, and the start of a server with the scan of this process.
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
@@ -46,7 +46,7 @@ async function open(url: string): Promise<void> {
   commits = new Commits(store, { onError, follow: async () => undefined });
 }
 
-/** Creates the objects that the updates of the benchmark then change, one object after the other. */
+/** Creates the objects that the updates of the benchmark change later. */
 async function prepare(count: number): Promise<void> {
   revisions = await Promise.all(Array.from({ length: count }, (_, number) => submit(operationOn('old', number))));
 }

@@ -49,14 +49,14 @@ export async function besideOther(
   const count = Math.ceil((rounds * seconds * 1000) / turnMs);
   await alternate(Math.ceil((seconds * 1000) / turnMs), turns);
   const found = await alternate(count, turns);
-  // The two servers receive requests alternately, each for 100 ms. When both are the same process, its work after the
-  // last response of these 100 ms would count as a cost of the other side. In that case, only the work before the last
-  // response counts.
+  // `costs` counts the processor time of a contestant's process until the contestant's next turn. When both contestants
+  // are the same process, that time includes the turns of the other contestant. `ownCosts` counts only the time within
+  // the turns.
   const isShared = ours.child === limit.child;
   const costOf = (taken: Turns): number => quickerHalf(isShared ? taken.ownCosts(count) : taken.costs(count));
   const [cost, otherCost] = [costOf(own), costOf(other)];
   const ratio = otherCost / cost;
-  const note = `${cost.toFixed(1)} us of processor time; the other: ${otherCost.toFixed(1)} us; ratio ${ratio.toFixed(3)}`;
+  const note = `processor time of a request: ours ${cost.toFixed(1)} us, limit ${otherCost.toFixed(1)} us; limit / ours: ${ratio.toFixed(3)}`;
   if (least === undefined) return { name, ...found, note };
   const target = {
     text: `processor time, limit / ours: ${ratio.toFixed(3)} >= ${least.toString()}`,
@@ -117,9 +117,9 @@ class Turns implements Disposable {
   }
 
   /**
-   * Returns, for each of the last `count` turns (100 ms in which this server received requests), the mean processor
-   * time of a request, in microseconds. Processor time after a turn also counts, until this server's next turn starts,
-   * because the server may do work after its last response.
+   * Returns the mean processor time of a request in each of the last `count` turns of this server, in microseconds.
+   * Processor time after a turn also counts, until this server's next turn starts, because the server may do work after
+   * its last response.
    */
   costs(count: number): readonly number[] {
     const starts = [...this.#taken.map(({ startMs }) => startMs), this.#served.child.cpuMs()];
@@ -130,8 +130,8 @@ class Turns implements Disposable {
   }
 
   /**
-   * Returns, for each of the last `count` turns (100 ms in which this server received requests), the mean processor
-   * time of a request, in microseconds. Processor time after the last response of a turn does not count.
+   * Returns the mean processor time of a request in each of the last `count` turns of this server, in microseconds.
+   * Processor time after the last response of a turn does not count.
    */
   ownCosts(count: number): readonly number[] {
     return this.#taken.slice(-count).map(({ startMs, endMs, sent }) => ((endMs - startMs) / sent) * 1000);

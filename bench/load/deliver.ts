@@ -10,7 +10,7 @@ export interface Writing {
   readonly url: string;
   readonly perSecond: number;
   readonly count: number;
-  /** The number of the first person. The writes of a server must have different numbers. */
+  /** The number in the name of the first person. A later round on the same server must use other numbers. */
   readonly firstNumber: number;
 }
 

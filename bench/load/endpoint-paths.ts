@@ -9,5 +9,5 @@ export const greetingPattern: string = `/apis/${endpointGroup}${greetingRoute}`;
 /** The path, below the group and version, of a route that returns a page of stored objects. */
 export const listRoute = '/persons';
 
-/** The page that both the list of the generated API and the endpoint return. */
+/** The page of Persons that the benchmark reads through the endpoint and through the generated API. */
 export const listedPage = { sort: 'spec.name,asc', page: 3, size: 20 } as const;

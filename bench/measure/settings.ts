@@ -17,7 +17,7 @@ export interface Settings {
   readonly definitions: number;
   readonly watchers: number;
   readonly watchedWritesPerSecond: number;
-  /** The number of watchers of the server with the most: in a full run, as many as a server allows by default. */
+  /** The largest number of watchers of one server: in a full run, as many as a server allows by default. */
   readonly manyWatchers: number;
   /** The number of writes per second while `manyWatchers` watchers are connected. */
   readonly writesToMany: number;

@@ -53,7 +53,7 @@ export class StallMeter {
     else await work();
   }
 
-  /** Measures the longest stall of several attempts, and takes their median. `before` prepares each attempt. */
+  /** Measures the longest stall of each attempt, and reports the median. `before` prepares each attempt. */
   async measure(name: string, work: Work, before: Work = () => Promise.resolve()): Promise<void> {
     if (!name.includes(this.#only)) {
       await before(0);

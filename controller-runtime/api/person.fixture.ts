@@ -3,8 +3,8 @@ import { GVK } from './define/gvk.ts';
 import { Schema } from './define/schema.ts';
 
 /**
- * The example model of the specification in revision 2.15 (spec 2.7): a field of the class Person refers to the class
- * itself.
+ * The example model in section 2.7 of the specification, revision 2.15. The class Person refers to itself through the
+ * field `spec.otherPerson`.
  */
 @GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
 export class Person extends AbstractExtension {

@@ -30,8 +30,8 @@ const maxNamespaces = 100;
 
 /**
  * Receives each change of the objects in an {@link InformerBacking}, after this storage has the change. When the
- * storage follows the server again after a pause, the sink also receives the differences from before the pause. The
- * methods do not throw.
+ * storage follows the server again after a pause, the sink also receives the differences between the objects before the
+ * pause and those after it. The methods do not throw.
  */
 export interface BackingSink<T extends ApiObject> {
   added(state: KeyedObject<T>): void;
@@ -152,8 +152,8 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   }
 
   async whenIndexed(): Promise<void> {
-    // This is a loop, because the informer may begin to fill its indexes again before it has filled them once. The loop
-    // also ends when the run of the informer ends.
+    // This is a loop, because a new filling of the indexes may replace one that is not complete. The loop also ends
+    // when the run of the informer ends.
     while (this.#opening?.signal.aborted === false || this.#refilling !== undefined) await this.#filled;
   }
 
@@ -203,7 +203,9 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#handlers.open();
   }
 
-  /** Puts all objects into the indexes, then delivers them to the handlers that have not received them. Never rejects. */
+  /**
+   * Puts all objects into the indexes, then delivers them to the handlers that have not received them. Never rejects.
+   */
   async #openIndexed(signal: AbortSignal): Promise<void> {
     this.#indexes.clear();
     const opening: Opening<T> = { signal, filling: this.#newFilling() };

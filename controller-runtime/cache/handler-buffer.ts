@@ -100,8 +100,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   }
 
   /**
-   * Returns the next events in their order. The list may be empty when all events of a call of {@link pushAll} have
-   * been taken.
+   * Returns the next events in their order. At the end of a snapshot, the list may be empty although more events wait.
    */
   #takeBatch(): readonly HandlerEvent<T>[] {
     if (this.#ahead.length > 0) return this.#ahead.splice(0, deliveriesPerTurn);
@@ -146,8 +145,8 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   }
 
   /**
-   * Calls the handler for an update. If the previous state of the object cannot be read, the handler has not received
-   * that state, so the update is delivered as an addition.
+   * Calls the handler for an update. If the previous state of the object cannot be read, delivers the update as an
+   * addition: the earlier event with that state could not be delivered either, so the handler does not know the state.
    */
   #update(event: Extract<HandlerEvent<T>, { readonly kind: 'update' }>): void {
     const { object } = event;

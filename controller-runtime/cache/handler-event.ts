@@ -63,7 +63,7 @@ export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEve
  * Combines events: returns at most two events for each object, at the position of the object's first event. It is for a
  * handler that is so far behind that its waiting events would not fit into memory. After the combined events, the
  * handler has the same state as after all events. If the object's state before its first event or after its last event
- * cannot be read, both events remain.
+ * cannot be read, the first and the last event remain.
  */
 export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]): HandlerEvent<T>[] {
   const spans = new Map<string, Span<T>>();
@@ -88,7 +88,8 @@ function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: Objec
   try {
     return netChange(first, last);
   } catch {
-    // The state before or after the events cannot be read, so both events remain; their delivery reports the error.
+    // The state before or after the events cannot be read, so the first and the last event remain. Their delivery
+    // reports the error.
     return [first, last];
   }
 }

@@ -62,10 +62,7 @@ export class HandlerGroup<T extends ApiObject> {
     for (const member of this.#members) this.#begin(member, initial);
   }
 
-  /**
-   * Adds a change to the buffers of the handlers, except of handlers whose buffers have not got the existing objects
-   * yet.
-   */
+  /** Adds a change to the buffer of each handler. Skips buffers that have not received the existing objects yet. */
   push(event: ObjectEvent<T>): void {
     for (const { buffer, isTold } of this.#members) if (isTold) buffer.push(event);
   }

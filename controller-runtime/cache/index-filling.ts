@@ -16,7 +16,10 @@ export class IndexFilling<T extends ApiObject> {
   readonly #put: (state: KeyedObject<T>) => void;
   readonly #changed = new Set<string>();
 
-  /** `states` yields the objects at the time of the call, and undefined as a pause while a large object is read. */
+  /**
+   * `states` yields the objects in their state when this filling is created. While `states` reads a large object, it
+   * yields undefined several times; the filling may pause after each.
+   */
   constructor(states: Iterable<KeyedObject<T> | undefined>, put: (state: KeyedObject<T>) => void) {
     this.#states = states[Symbol.iterator]();
     this.#put = put;

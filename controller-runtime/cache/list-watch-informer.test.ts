@@ -97,7 +97,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.have.length(4);
   });
 
-  it('ends ten seconds after its signal aborts when a handler never settles', async () => {
+  it('when its signal aborts, ends after ten seconds even if a handler never settles', async () => {
     const never: InformerHandler<Person> = { onAdd: () => new Promise<never>(() => {}) as unknown as undefined };
     informer.addHandler(never);
     source.answerList('9', [person('a', '3')]);
@@ -360,7 +360,7 @@ describe('an informer over list and watch', () => {
       await eventually(() => badges.resourceVersion === '12');
     });
 
-    it('has synced, like its handlers, only after it has listed all namespaces', async () => {
+    it('reports that it and its handlers have synced only after it has listed all namespaces', async () => {
       source.answerList('9', []);
       source.failList(down);
       const badges = followed();

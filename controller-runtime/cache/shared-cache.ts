@@ -36,8 +36,8 @@ export class SharedCache<T extends ApiObject> {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    // When this run of the backing ends, the cache is no longer up to date: an informer that follows it later has to
-    // wait until the next run has listed the objects.
+    // From the abort on, the backing receives no changes, so its objects become outdated. An informer that follows this
+    // cache later has to wait until the backing runs again and has all objects.
     signal.addEventListener('abort', () => (this.#isOpen = false), { once: true });
     const sinks = this.#sinks;
     await this.backing.follow(signal, {
@@ -85,7 +85,7 @@ export class SharedCaches {
 export interface SharedBackingParts<T extends ApiObject> {
   readonly caches: SharedCaches;
   readonly key: string;
-  /** Makes the storage of a new cache's objects, with the source of their changes. */
+  /** Makes the backing of a new cache: the storage of objects and the source of their changes. */
   readonly make: () => InformerBacking<T>;
 }
 

@@ -14,8 +14,8 @@ export interface InformerParts extends Omit<ReflectorParts<ApiObject>, 'model' |
 
 /**
  * Makes informers, each with handlers and indexes of its own. Informers of the same kind and with the same options
- * share a cache while they run: one list and one watch serve all of them. If the option `namespaces` is set, one list
- * and one watch per namespace do.
+ * share a cache while they run. The cache uses one list and one watch; if the option `namespaces` is set, it uses one
+ * list and one watch per namespace.
  */
 export function shareInformers({ metadataClient, ...parts }: InformerParts): Client['informer'] {
   const caches = new SharedCaches();

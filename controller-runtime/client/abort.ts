@@ -1,6 +1,7 @@
 /**
  * Aborts the controller when the signal aborts, until the returned function is called. It replaces AbortSignal.any,
- * which leaks memory on Node 20: there, a source signal keeps a reference to each derived signal for its whole life.
+ * which leaks memory on Node 20: there, a source signal keeps a reference to each derived signal as long as the source
+ * signal lives.
  */
 export function linkAbort(controller: AbortController, signal: AbortSignal | undefined): () => void {
   if (signal === undefined) return () => {};

@@ -52,7 +52,7 @@ export function describeApply(subject: ContractSubject): void {
       expect((await subject.client.apply(Person, wanted, { ...asB, force: true })).spec.age).to.equal(4);
     });
 
-    it('changes only the status with subresource "status", and stores nothing in a dry run', async () => {
+    it('changes only the status when the subresource is "status", and stores nothing in a dry run', async () => {
       const draft = subject.newCase().draft('alice');
       const created = await subject.client.apply(Person, draft, asA);
       const status = { ...draft, spec: { name: 'another name' }, status: { greeting: 'hi' } };

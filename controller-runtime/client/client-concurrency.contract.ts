@@ -35,7 +35,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect((await subject.client.get(Person, name)).spec.age).to.equal(4);
     });
 
-    it('rejects with Conflict an object whose uid is not the uid of the stored object', async () => {
+    it('rejects with Conflict when the uid is not the uid of the stored object', async () => {
       const { name } = (await subject.newCase().create('alice')).metadata;
       const foreign = (): NewObject<Person> => ({
         metadata: { name, uid: '00000000-0000-4000-8000-000000000000' },

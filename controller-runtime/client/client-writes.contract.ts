@@ -111,7 +111,7 @@ function describeUpdate(subject: ContractSubject): void {
       expect(await subject.client.update(old)).to.deep.equal(old);
     });
 
-    it('rejects with Conflict a stale resourceVersion, a stale version and another uid', async () => {
+    it('rejects with Conflict when the resourceVersion or version is stale, or when the uid differs', async () => {
       const { client } = subject;
       const old = await subject.newCase().create('alice');
       const current = await client.update(changed(old, 1));
@@ -159,7 +159,7 @@ function describeStatus(subject: ContractSubject): void {
       expect(await subject.client.get(Person, old.metadata.name)).to.deep.equal(updated);
     });
 
-    it('rejects with Conflict a stale resourceVersion and another uid', async () => {
+    it('rejects with Conflict when the resourceVersion is stale, or when the uid differs', async () => {
       const { client } = subject;
       const old = await subject.newCase().create('alice');
       const current = await client.updateStatus(old, { greeting: 'one' });
@@ -205,7 +205,7 @@ function describePatch(subject: ContractSubject): void {
       expect((await subject.client.get(Person, metadata.name)).spec.age).to.equal(3);
     });
 
-    it('changes only the status with subresource "status", even if the patch changes the spec', async () => {
+    it('changes only the status when the subresource is "status", even if the patch changes the spec', async () => {
       const { metadata, spec } = await subject.newCase().create('alice');
       const patch = { spec: { name: 'another name' }, status: { greeting: 'hi' } };
       const options = { subresource: 'status' } as const;

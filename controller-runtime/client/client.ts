@@ -60,7 +60,7 @@ export interface ListOptions extends NamespaceOptions {
   /** The number of the page, from 1; needs {@link size}. */
   readonly page?: number;
   readonly size?: number;
-  /** The maximum number of objects in a chunk, as in Kubernetes. It cannot be combined with page and size. */
+  /** The maximum number of objects in a chunk, as in Kubernetes. It cannot be combined with page or size. */
   readonly limit?: number;
   readonly continue?: string;
   readonly resourceVersion?: string;
@@ -115,15 +115,15 @@ export interface ApplyOptions extends WriteOptions {
    */
   readonly fieldManager: string;
   /**
-   * True to take over each field of another manager whose value this call changes. Without it, a call that changes the
-   * value of such a field rejects with Conflict.
+   * True: if this call changes the value of a field that another manager owns, the other manager loses the field.
+   * Otherwise, a call that changes such a value rejects with Conflict.
    */
   readonly force?: boolean;
   /** `status`: only the status is applied. */
   readonly subresource?: 'status';
 }
 
-/** The fields that a manager wants to own, and the name of their object. */
+/** The fields that a field manager wants to own, and the name of their object. */
 export type AppliedObject<T extends ApiObject> = DeepPartial<Omit<T, 'apiVersion' | 'kind' | 'metadata'>> & {
   readonly metadata: Partial<ApiObject['metadata']> & { readonly name: string };
 };
@@ -148,9 +148,9 @@ export interface Client {
   patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T>;
   /**
    * Applies fields to an object (server-side apply): the object has these fields afterwards, and is created when it
-   * does not exist. Fields that this manager applied before and now leaves out are removed, unless other managers own
-   * them. When the call would change values of fields of other managers, and `force` is not true, the call rejects with
-   * Conflict, with a cause for each of these fields.
+   * does not exist. Fields that this field manager applied before and now leaves out are removed, unless other field
+   * managers own them. When the call would change values of fields that other field managers own, and `force` is not
+   * true, the call rejects with Conflict, with a cause for each of these fields.
    */
   apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T>;
   /**
@@ -160,8 +160,8 @@ export interface Client {
   delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined>;
   /**
    * Creates the object, or merges `desired` into it (RFC 7396); writes nothing when the object already has these
-   * values. After a conflict, or when another client has created the object first, the call tries again, up to seven
-   * times.
+   * values. After a conflict, or when another client has created the object first, the call tries again; after eight
+   * attempts in total, it rejects with the last error.
    */
   ensure<T extends ApiObject>(
     model: Model<T>,

@@ -31,8 +31,8 @@ export async function ensureObject<T extends ApiObject>(
 }
 
 /**
- * Returns the desired fields as JSON, without undefined members, because `applyMergePatch` would replace the value of
- * such a field by undefined. Also leaves out version and resourceVersion.
+ * Returns the desired fields as JSON, for `applyMergePatch`. Leaves out undefined members, because they would set the
+ * object's fields to undefined. Also leaves out version and resourceVersion.
  */
 function patchOf(desired: { readonly metadata?: object }): object {
   const json = toJson(desired);

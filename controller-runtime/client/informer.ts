@@ -35,7 +35,10 @@ export interface InformerOptions<T extends ApiObject = ApiObject> {
 export interface InformerHandler<T extends ApiObject> {
   /** `initial` is true for the existing objects, which a new handler receives first. */
   onAdd?(object: T, info: { readonly initial: boolean }): void;
-  /** Called when an object has changed. With equal resourceVersions, nothing has changed: the call is a resync. */
+  /**
+   * Called when an object has changed, and in each resync ({@link HandlerOptions.resyncMs}) with every cached object.
+   * In a resync, `previous` and `object` have the same resourceVersion.
+   */
   onUpdate?(previous: T, object: T): void;
   /**
    * Called with the last known state of a deleted object. Its resourceVersion is the revision of the deletion, if the

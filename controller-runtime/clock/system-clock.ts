@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../api/index.ts';
 
-/** The longest delay that the runtime's timers accept; with a longer one they would fire at once. */
+/** The longest delay that JavaScript's `setTimeout` accepts. With a longer delay, a timer would fire at once. */
 const maxDelayMs = 2 ** 31 - 1;
 
 /**

@@ -86,7 +86,10 @@ export class Controller {
   readonly #shards = new Map<number, Shard>();
   readonly #caches = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
   #following: AbortController | undefined;
-  /** Aborts when this process opens its first shard. A sharded controller follows no events before that. */
+  /**
+   * Signals that this process has opened its first shard. Until then, a sharded controller delivers no events and runs
+   * no key sources.
+   */
   readonly #opened = new AbortController();
   /**
    * True once the delivery of events has begun. A shard that is opened later has missed the events of the existing

@@ -61,7 +61,7 @@ describe('the writes of a controller', () => {
     });
   }
 
-  it('a second run follows when another client writes the status of the first run, and one more field, just before that run', async () => {
+  it('a second run follows when another client writes the same status and one more field just before the first run writes its status', async () => {
     const seen: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -220,7 +220,7 @@ describe('ensure', () => {
     harness = undefined;
   });
 
-  it('creates the dependent, with an owner reference to the reconciled object that has `controller: true`', async () => {
+  it('creates the dependent; its owner reference names the reconciled object and has `controller: true`', async () => {
     const at = harnessFor();
     const { metadata } = await at.person('ada');
     await at.start();

@@ -51,8 +51,8 @@ describe('Controller, at the end of a run:', () => {
       if (!line.startsWith('update')) return;
       at.client.intercept = () => {};
       at.client.informer(Person).hold();
-      // This change makes the update conflict. It changes only ownerReferences, which alone cause no run: so the second
-      // run can only be the one after the conflict.
+      // This change makes the update conflict. A change of only ownerReferences causes no run, so the second run can
+      // only be the one after the conflict.
       const reference = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y' };
       await at.change(Person, 'ada', { metadata: { ownerReferences: [reference] } });
     };
@@ -163,7 +163,7 @@ describe('Controller, at the end of a run:', () => {
     expect(at.manager.stateOf('person', 'ada')).to.equal(undefined);
   });
 
-  it('after a run has thrown, later requests of its Promise.all are refused without a log line about a missing await', async () => {
+  it('when one promise of a Promise.all makes reconcile throw, later requests of the others are refused, and no error about a missing await is logged', async () => {
     let letGo = (): void => {};
     let rest: Promise<unknown> = Promise.resolve();
     const at = harnessFor({

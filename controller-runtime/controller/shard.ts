@@ -210,8 +210,8 @@ export class Shard {
   }
 
   /**
-   * Queues the key for the next slot of its schedule. If the controller also runs each object at an interval, queues the
-   * key for the end of this interval, too, after a successful run that returned no delay.
+   * Queues the key for the next slot of its schedule. If the controller also runs each object at an interval, queues
+   * the key for the end of this interval, too, after a successful run that returned no delay.
    */
   #queueNextTime(key: string, { kind }: Outcome): void {
     const delays = this.#runParts.slots?.delays(key);
@@ -224,8 +224,8 @@ export class Shard {
   }
 
   /**
-   * Called when a run exceeds its timeout. The key stays locked and the worker stays occupied until the run ends; a run
-   * may never end.
+   * Called when a run exceeds its timeout. Until the run ends, no other run of its key starts, and the run counts
+   * toward the controller's `concurrency`. A run may never end.
    */
   #onTimeout({ item: { key, attempts }, logger }: RunTask, err: Error): void {
     this.#overdue.add(key);

@@ -26,7 +26,7 @@ describe('a status that a controller writes', () => {
     ]);
   });
 
-  it('keeps the controller busy if an event arrives before the response to the write, until this response arrives', async () => {
+  it('keeps the controller busy until the response to the write arrives, even when the event of the write arrives earlier', async () => {
     let runs = 0;
     let answer = (): void => {};
     const at = harnessFor({

@@ -8,7 +8,7 @@ import { durationOption, type Duration } from '../controller/definition/parse-du
 export interface LeaderElectionOptions {
   /** The name of the Lease, a DNS subdomain. All managers that use this Lease compete. */
   readonly name: string;
-  /** The namespace of the Lease, which must exist. Default `default`. */
+  /** The namespace of the Lease. The namespace must exist; the election creates the Lease. Default `default`. */
   readonly namespace?: string;
   /**
    * The identity of this process, stored in `spec.holderIdentity`. No other process may have this identity at the same
@@ -51,7 +51,7 @@ export interface ElectionSettings {
   readonly strategy?: string;
 }
 
-/** The maximum length of an identity, which is that of an object's name. */
+/** The maximum length of an identity: the same as for an object's name. */
 const maxIdentityLength = 253;
 
 /** The jitter factor, as in client-go: a waiting candidate tries again after 1 to 2.2 retry periods. */

@@ -284,7 +284,7 @@ describe('a leader elector', () => {
     expect(b.term?.epoch).to.deep.equal({ ...term.epoch, transitions: 1 });
   });
 
-  it('release keeps a lease that another process holds, and ends by the renew deadline when the server does not respond', async () => {
+  it('does not release a lease that another process holds; release() ends by the renew deadline when the server does not respond', async () => {
     const a = candidate('a');
     await elect(a);
     await writeSpec({ holderIdentity: 'b', leaseTransitions: 1 });

@@ -40,7 +40,10 @@ export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): L
   };
 }
 
-/** Returns the spec without `preferredHolder`, because a request for the lease ends when a process takes the lease. */
+/**
+ * Returns the spec without `preferredHolder`, the field by which a process requests the lease. The request ends when
+ * any process takes the lease.
+ */
 function withoutPreference({ preferredHolder: _, ...spec }: LeaseSpec = {}): LeaseSpec {
   return spec;
 }

@@ -17,7 +17,7 @@ describe('the plan of a process that shares shards', () => {
     expect(planShards('a', seen('-ab-bab-'))).to.deep.equal({ take: [0, 3], ask: [] });
   });
 
-  it('requests a shard from the process with the most shards while that one has at least two more than this process', () => {
+  it('requests shards from the process with the most, while that process has at least two more than this process', () => {
     expect(planShards('a', seen('bbbbcc')).ask).to.deep.equal([0, 1]);
     expect(planShards('a', seen('bbbcccdd')).ask).to.deep.equal([0, 3]);
     expect(planShards('a', seen('abbc'))).to.deep.equal({ take: [], ask: [] });

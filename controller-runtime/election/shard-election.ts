@@ -42,8 +42,8 @@ export class ShardElection {
   }
 
   /**
-   * The namespace and name of a lease that this process holds, and neither renewed nor released in time; undefined when
-   * there is none.
+   * The namespace and name of a lease that this process holds but has neither renewed nor released within its duration;
+   * undefined when there is no such lease.
    */
   get overdue(): string | undefined {
     const seat = this.#seats.find(({ isOverdue }) => isOverdue);
@@ -101,9 +101,9 @@ export class ShardElection {
   }
 
   /**
-   * Takes free shards. The first lease determines the number of shards, so it is taken first. Processes that start at
-   * the same time with different numbers of shards detect each other when they read the leases again, before the first
-   * run.
+   * Takes free shards: shard 0 before the others, because its lease determines the number of shards. Processes that
+   * start at the same time with different numbers of shards detect each other when they read the leases again, before
+   * the first run.
    */
   async #take(shards: readonly number[], signal: AbortSignal): Promise<void> {
     const first = this.#seats[0];
@@ -156,8 +156,8 @@ export class ShardElection {
 
   /**
    * Returns the shards in the order in which this process tries to take them. The order begins with a different shard
-   * in each process, so that the processes do not all try to take the same shard. The first shard is an exception: it
-   * comes before all others in every process, because its lease determines the number of shards.
+   * in each process, so that the processes do not all try to take the same shard. Shard 0 is an exception: it comes
+   * before all others in every process, because its lease determines the number of shards.
    */
   #inTurn(): readonly ShardSeat[] {
     const start = shardOf(this.#settings.identity, this.#seats.length);

@@ -13,7 +13,7 @@ interface ShardHost {
   drain(index: number): Promise<void>;
   /**
    * Stops the work for a shard. Runs that take longer than `graceMs` are abandoned. The default is the grace period of
-   * a stop.
+   * the manager.
    */
   close(index: number, graceMs?: number): Promise<void>;
 }
@@ -55,7 +55,7 @@ export class ShardSeat {
     return this.#isOpen && this.#ending === undefined;
   }
 
-  /** True when this process does not hold the shard, and is not ending its work for it. */
+  /** True when this process neither holds the shard nor is giving it up at the moment. */
   get isAway(): boolean {
     return this.#term === undefined && this.#ending === undefined;
   }

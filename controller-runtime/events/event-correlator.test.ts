@@ -67,7 +67,7 @@ describe('EventCorrelator', () => {
     expect(event?.name).to.match(/^a{235}\.\d{16}$/);
   });
 
-  it('forgets the count of the oldest event when it has counts of more than 4,096 events', () => {
+  it('remembers the counts of at most 4,096 events, and forgets the count of the event that occurred longest ago', () => {
     happens();
     for (let index = 0; index < 4096; index += 1)
       happens({ object: { ...object, name: `p${index}`, uid: `p${index}` } });

@@ -45,8 +45,8 @@ interface Bucket {
 
 /**
  * The limits of {@link EventCorrelator}, as in client-go. Starting with message number `maxSimilar`, events that differ
- * only in their message become one event, until there is no such event for `similarMs`. An object can have `burst`
- * events at once, and one more every `refillMs`. Each map has at most `maxRemembered` entries.
+ * only in their message become one event, until there is no such event for `similarMs`. For each object, a burst has at
+ * most `burst` writes of events; one more is allowed every `refillMs`. Each map has at most `maxRemembered` entries.
  */
 const maxSimilar = 10;
 const similarMs = 600_000;
@@ -61,7 +61,8 @@ const suffixLength = 16;
 /**
  * Limits the number of events by the rules of client-go. An identical event only increases a count. Starting with the
  * tenth message, events that differ only in their message become one event, until there is no such event for ten
- * minutes. An object can have 25 events at once, and one more every five minutes.
+ * minutes. For each object, a burst has at most 25 writes of events, which includes writes of a higher count; one more
+ * is allowed every five minutes.
  */
 export class EventCorrelator {
   readonly #clock: Clock;

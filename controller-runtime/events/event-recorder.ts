@@ -161,7 +161,10 @@ export class EventWriter implements EventRecorder {
   }
 }
 
-/** Returns the occurrence, with its texts cut off. Throws TypeError for an invalid type or reason. */
+/**
+ * Returns the occurrence, with its reason and message shortened to their maximum lengths. Throws TypeError for an
+ * invalid type or reason.
+ */
 function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occurrence {
   const { type, reason, reconcileID } = happened;
   const message: unknown = happened.message;
@@ -180,7 +183,7 @@ function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occur
   };
 }
 
-/** Cuts off a text. Half of a surrogate pair cannot be written, so it is replaced. */
+/** Shortens a text to the maximum length. Half of a surrogate pair cannot be written, so it is replaced. */
 function cut(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }

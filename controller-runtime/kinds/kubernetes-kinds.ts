@@ -173,7 +173,10 @@ const event = {
   },
 } as const;
 
-/** `v1 Event`: a report for people of something that happened to an object. A run records events with `event`. */
+/**
+ * `v1 Event`: a report for people of something that happened to an object. A `reconcile` function records events with
+ * the function `event` of its context.
+ */
 export interface Event extends NamespacedObject {
   readonly involvedObject: ObjectReference;
   readonly related?: ObjectReference | null;

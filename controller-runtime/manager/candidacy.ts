@@ -4,8 +4,8 @@ import type { Term } from '../election/term.ts';
 import { startPart, stopPart, type Part } from './part.ts';
 
 /**
- * Takes part in an election for a manager: stands until it is elected, renews the lease in the background until the
- * manager has stopped, and then releases the lease.
+ * Takes part in an election for a manager: tries to acquire the lease until it is elected, renews the lease in the
+ * background until the manager has stopped, and then releases the lease.
  */
 export class Candidacy {
   readonly #settings: ElectionSettings;
@@ -76,7 +76,7 @@ export class Candidacy {
     try {
       observe({ name, isLeader });
     } catch (err) {
-      this.#parts.logger.error({ err, lease: name }, 'the observer of the election failed');
+      this.#parts.logger.error({ err, lease: name }, 'the callback "observe" of the election failed');
     }
   }
 }

@@ -51,7 +51,7 @@ describe('a manager with leader election', () => {
     await at.client.update<Lease>({ ...lease, spec: { ...lease.spec, ...spec } });
   };
 
-  it('starts endpoints, caches and parts that need caches before its election, all others after it; stops in reverse order, and releases the lease last', async () => {
+  it('starts endpoints, caches, and then the parts that need caches; after its election, starts all other parts; stops in reverse order, and releases the lease last', async () => {
     const runnables = [runnable('collector', 'leadership'), runnable('endpoint'), runnable('page', 'caches')];
     const at = harnessFor({ runnables });
     at.client.intercept = (line) => {
@@ -177,7 +177,7 @@ describe('a manager with leader election', () => {
     expect(at.client.requests.filter((line) => line.startsWith('patch'))).to.have.lengthOf(1);
   });
 
-  it('continues when the observer of the election throws; its health check still reports a lease that it did not renew', async () => {
+  it('continues when the callback "observe" of the election throws; its health check still reports a lease that it did not renew', async () => {
     const observe = (): void => {
       throw new Error('observer');
     };
@@ -191,7 +191,7 @@ describe('a manager with leader election', () => {
     expect(at.manager.healthProblem()).to.equal('the lease "default/lock" was neither renewed nor released');
     at.clock.monotonicMs = atMs;
     expect(at.lines('error').map(({ message }) => message)).to.deep.equal(
-      new Array(2).fill('the observer of the election failed'),
+      new Array(2).fill('the callback "observe" of the election failed'),
     );
   });
 });

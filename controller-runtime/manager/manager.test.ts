@@ -65,7 +65,7 @@ describe('a manager', () => {
     await at.clock.runUntil(() => at.manager.isIdle());
   });
 
-  it('when it stops, aborts the signals of all runs immediately, sends requests of runs until the grace period ends, starts no run', async () => {
+  it('when it stops, aborts the signals of all runs immediately, starts no further run, and lets runs send requests until the grace period ends', async () => {
     const ended: string[] = [];
     const told: string[] = [];
     let letGo = (): void => {};

@@ -164,9 +164,9 @@ export class Manager {
   }
 
   /**
-   * Adds a followed kind to a controller. A running controller follows the kind from now on, and first receives the
-   * existing objects. The source ends with the controller, or when `remove` of the returned handle is called. Throws
-   * when there is no such controller.
+   * Makes a controller follow another kind. A running controller follows the kind from now on, and first receives the
+   * existing objects. The controller follows the kind until `remove` of the returned handle is called, or the
+   * controller is removed. Throws when there is no such controller.
    */
   addWatch(controllerName: string, source: OwnedSource | WatchSource): WatchHandle {
     const name = this.#nameOf(controllerName);
@@ -188,7 +188,7 @@ export class Manager {
     this.#controllers.get(name)?.removeSource(source);
   }
 
-  /** Changes a controller's definition. Takes effect when the controller starts, for example after the next election. */
+  /** Changes a controller's definition. Takes effect at the controller's next start, such as after an election. */
   #replace(name: string, change: (definition: ControllerDefinition) => Partial<ControllerDefinition>): void {
     const definition = this.#definitions.get(name);
     if (definition !== undefined) this.#definitions.set(name, Object.freeze({ ...definition, ...change(definition) }));

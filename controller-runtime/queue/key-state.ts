@@ -7,12 +7,12 @@ export interface KeyState {
   readonly state: 'ready' | 'delayed' | 'processing' | 'parked';
   readonly priority: number;
   /**
-   * The number of consecutive runs after which a back-off and another run were needed: failures, requeues, conflicts.
+   * The number of consecutive runs that needed a back-off, because they failed, requested a requeue or had a conflict.
    */
   readonly attempts: number;
   /**
-   * The time at which the first of the runs that `attempts` counts ended, in milliseconds since 1970; absent when
-   * `attempts` is 0.
+   * The time of the end of the first run that `attempts` counts, in milliseconds since 1970; absent when `attempts` is
+   * 0.
    */
   readonly failingSince?: number;
   /**

@@ -5,8 +5,8 @@ export interface WorkItem {
   readonly key: string;
   readonly priority: number;
   /**
-   * The number of consecutive runs before this one after which a back-off and another run were needed: failures,
-   * requeues, conflicts.
+   * The number of consecutive runs before this one that needed a back-off, because they failed, requested a requeue or
+   * had a conflict.
    */
   readonly attempts: number;
   /** The reasons why the key was enqueued, the oldest first; at most eight. */
@@ -46,11 +46,11 @@ export class QueueEntry {
    * may lack the change.
    */
   changed = false;
-  /** The number of consecutive runs after which a back-off and another run were needed. */
+  /** The number of consecutive runs that needed a back-off (see {@link WorkItem.attempts}). */
   attempts = 0;
   /** The number of retries that count towards the retry limit. */
   failures = 0;
-  /** The monotonic time at which the first of the consecutive runs ended that {@link attempts} counts. */
+  /** The monotonic time of the end of the first run that {@link attempts} counts. */
   failingMs = 0;
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */

@@ -222,7 +222,7 @@ describe('WorkQueue', () => {
     expect(stateOf(queue, 'a')).to.equal('ready');
   });
 
-  it('resets the failures of a key whose object changed during the run that used up its retries', () => {
+  it('resets the failures of a key that exceeds the retry limit, and does not park the key, if its object changed during the run', () => {
     const queue = new WorkQueue({ clock, retryLimit: 0 });
     queue.add('a');
     queue.get();
@@ -327,7 +327,7 @@ describe('WorkQueue', () => {
     expect(queue.processing).to.equal(1);
   });
 
-  it('refuses done for a key that no worker has taken', () => {
+  it('done() throws for a key that no worker has taken', () => {
     const queue = queueWith();
     queue.add('a');
     expect(() => queue.done('a')).to.throw('no run of this key');

@@ -134,8 +134,8 @@ export class WorkQueue {
   }
 
   /**
-   * Parks a key until it is added with a change as the reason. Its failures still count. If a change arrived during its
-   * run, the key is ready after `done`.
+   * Parks a key until it is added with a change as the reason. The add resets the key's failures only if they exceed
+   * the retry limit. If a change arrived during the key's run, the key is ready after `done`.
    */
   park(key: string, error?: string): void {
     const entry = this.#entryOf(key);
@@ -310,8 +310,7 @@ export class WorkQueue {
   }
 
   /**
-   * Releases a parked key. The failures of a key that the retry limit parked are reset; a key that `park` parked keeps
-   * its failures.
+   * Releases a parked key. Resets its failures if they exceed the retry limit; otherwise the key keeps them.
    */
   #release(entry: QueueEntry): void {
     if (!isParked(entry)) return;

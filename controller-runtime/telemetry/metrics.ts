@@ -25,8 +25,8 @@ export type Sample = readonly [labels: readonly string[], value: number];
 export interface Family<I> {
   /**
    * Returns the series with these label values. The first call creates the series with the value 0. Keep the returned
-   * series if you count often. Beyond 5,000 series, all further label values share one series in which all these values
-   * are `other`.
+   * series if you count often. Once there are 5,000 series, all new combinations of values share one series, whose
+   * labels have the value `other`.
    */
   of(...values: readonly string[]): I;
 }

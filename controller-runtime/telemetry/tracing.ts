@@ -31,7 +31,7 @@ function loadApi(): TraceApi | undefined {
     isMissing = true;
     const message = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
     process.emitWarning(
-      `there are no traces of homeostat, although a tracer is installed: npm install @opentelemetry/api (${message})`,
+      `homeostat records no traces, although a tracer is installed: npm install @opentelemetry/api (${message})`,
     );
     return undefined;
   }

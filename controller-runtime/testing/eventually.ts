@@ -3,7 +3,7 @@ import { testPatienceMs } from './test-patience.ts';
 export interface EventuallyOptions {
   /** The time limit in real time, which HOMEOSTAT_TEST_TIME_FACTOR multiplies. Default 5000 ms. */
   readonly timeoutMs?: number;
-  /** A description of the condition for the error. A function is called only at the time-out. */
+  /** Describes the condition in the time-out's error: a text, or a function, which is called only at the time-out. */
   readonly describe?: string | (() => string);
 }
 

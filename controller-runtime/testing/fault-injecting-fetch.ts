@@ -123,7 +123,7 @@ class Faults {
 interface CuttableParts {
   readonly afterBytes: number;
   readonly request: Request;
-  /** The map to which the function that cuts the stream is added while the stream is being read. */
+  /** The open streams: for each, the function that cuts it, and its request. A stream is removed when it ends. */
   readonly open: Map<() => void, Request>;
 }
 

@@ -117,8 +117,8 @@ export function createTestKit(options: TestKitOptions): TestKit {
 }
 
 /**
- * Returns the object that sends the writes of runs one at a time; undefined for a test kit without the options
- * `stepped` and `invariants`. Without this object, the controllers of the kit share the caches of the kit's client.
+ * Returns the object that sends the writes of runs one at a time; undefined if `stepped` is false and `invariants` is
+ * not set. Without this object, the controllers of the kit share the caches of the kit's client.
  */
 function runWritesOf(options: TestKitOptions, client: Client): RunWrites | undefined {
   const { controllers = [], clock, stepped = false, invariants } = options;

@@ -16,6 +16,6 @@ export class Person extends AbstractExtension {
 @Schema({ name: 'PersonStatus' })
 export class PersonStatus {
   @Schema({ type: 'integer', minimum: 0, description: 'Persons along otherPerson' }) acquaintances?: number;
-  @Schema({ type: 'integer', description: 'Generation of the object for which acquaintances were counted' })
+  @Schema({ type: 'integer', description: 'Generation of the object when its acquaintances were counted' })
   observedGeneration?: number;
 }

@@ -1,7 +1,7 @@
 import { controller } from 'homeostat';
 import { Deployment } from './models.ts';
 
-/** Simulates the web server: it runs immediately. */
+/** Simulates a web server that starts immediately: reports each Deployment as `Ready`. */
 export const deploymentController = controller(Deployment, {
   reconcile({ condition }) {
     condition('Ready', 'True', { reason: 'Running' });

@@ -8,7 +8,7 @@ export const webPageController = controller(WebPage, {
     const { html, exposed = false } = object.spec;
     if (!/<html[\s>].*<\/html>/is.test(html)) {
       // The ConfigMap stays unchanged, so the former page is still served.
-      return condition('Ready', 'False', { reason: 'InvalidHtml', message: 'spec.html: an html element is missing' });
+      return condition('Ready', 'False', { reason: 'InvalidHtml', message: 'spec.html: an <html> element is missing' });
     }
     const { name } = object.metadata;
     const htmlConfigMap = `${name}-html`;

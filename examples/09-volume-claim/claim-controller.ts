@@ -2,8 +2,8 @@ import { controller, wish } from 'homeostat';
 import { EphemeralVolumeClaim, Volume } from './models.ts';
 
 /**
- * Keeps one volume for each claim. The volume has the name and the spec of the claim, and the labels of the claim whose
- * keys have a prefix.
+ * Keeps one volume for each claim. The volume has the claim's name, its spec, and its labels whose keys have a prefix,
+ * such as `example.com/`.
  */
 export const claimController = controller(EphemeralVolumeClaim, {
   owns: [Volume],
@@ -16,8 +16,8 @@ export const claimController = controller(EphemeralVolumeClaim, {
 });
 
 /**
- * Returns the labels that have a prefix: a plugin may write only these, because labels without a prefix are reserved
- * for users.
+ * Returns the labels whose keys have a prefix: a plugin may write only these, because keys without a prefix are
+ * reserved for users.
  */
 function prefixed(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => key.includes('/')));

@@ -33,7 +33,7 @@ describe('example 09: ephemeral volume claim', () => {
     await server.settle();
   };
 
-  it('keeps a volume with the size of the claim, and with those labels of the claim that have a prefix', async () => {
+  it('keeps a volume with the size of the claim, and with its labels whose keys have a prefix', async () => {
     const { metadata, spec, status } = await volume();
     expect(spec).to.deep.equal({ size: '1Gi' });
     expect(status?.capacity).to.equal('1Gi');

@@ -81,7 +81,7 @@ describe('addPart', () => {
     );
   });
 
-  it('refuses a new endpoint when index.ts, or the comment in index.ts above which it is inserted, is missing', async () => {
+  it('refuses a new endpoint when index.ts is missing, or has no comment that marks the place of new endpoints', async () => {
     await writeFile(join(folder, 'index.ts'), 'export default {};\n');
     expect(await add({ type: 'endpoint', name: 'total' })).to.include(
       'index.ts has no line "// homeostat new endpoint": add this line to the list of endpoints; new entries are inserted above it',

@@ -43,8 +43,9 @@ interface Part {
 
 /**
  * Adds a kind, a controller or an endpoint to a plugin, with its test, and registers the part in index.ts, the only
- * existing file that changes. Rejects with ScaffoldError, and writes nothing, when a name is invalid, a new file exists
- * already, or a controller's kind, index.ts, or the comment above which the part is inserted is missing.
+ * existing file that changes. Rejects with ScaffoldError, and writes nothing, when a name is invalid, when a file of
+ * the part already exists, or when something is missing: index.ts, the comment in index.ts above which the part is
+ * inserted, or the kind of a controller.
  */
 export async function addPart(options: AddPartOptions): Promise<AddedPart> {
   const { folder, type } = options;

@@ -100,7 +100,7 @@ describe('create-homeostat', () => {
     [['--name', 'mocha'], '--name: "mocha" is the name of a package that a plugin needs'],
     [['--group', 'shop'], '--group: "shop" must be a domain with at least one dot'],
     [['--group', 'a..b'], '--group: "a..b" '],
-    [['--group', 'x.homeostat.internal'], 'homeostat.internal and its subdomains belong to the service'],
+    [['--group', 'x.homeostat.internal'], 'homeostat.internal and its subdomains belong to the server'],
     [['--kind', 'order'], 'kind: "order" must be PascalCase'],
     [['--kind', 'Watch', '--name'], 'argument missing'],
     [['--bogus'], "unknown option '--bogus'"],

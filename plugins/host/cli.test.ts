@@ -115,7 +115,7 @@ describe('homeostat in a process of its own [slow]', () => {
 
   for (const [args, text] of [
     [['serve', '--port', 'abc'], '--port: must be a whole number from 0 to 65535, not "abc"'],
-    [['serve', '--database', 'oracle:x'], '--database: there is no driver for oracle:'],
+    [['serve', '--database', 'oracle:x'], '--database: there is no driver for the URL scheme "oracle"'],
     [
       ['serve', '--database', 'memory:', '--port', '0', '--plugins-dir', '/nowhere/plugins'],
       '--plugins-dir: /nowhere/plugins: there is no such folder: create it first, or name another one\n',
@@ -359,7 +359,7 @@ describe('homeostat in a process of its own [slow]', () => {
       (await client.list(pluginKind('homeostat.internal'), { sort: 'metadata.name,asc' })).items.map(
         ({ metadata, status }) => [metadata.name, status?.phase, status?.reason],
       );
-    // The plugin is Stopping until its dependents have stopped, and then Failed.
+    // `throws` is Stopping until its dependents have stopped, and then Failed with the reason Crashed.
     await eventually(async () => (await states()).flat().includes('Crashed'));
     await eventually(async () => (await states()).flat().includes('DependencyNotStarted'));
     expect(await states()).to.deep.equal([

@@ -204,13 +204,16 @@ function addExport(program: Command, actions: Actions): void {
     .option('--server <url>', 'running server, such as http://127.0.0.1:8700')
     .option(
       '--token <secret>',
-      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: the token in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, if the file is for this server)',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: the token in the file that HOMEOSTAT_KUBECONFIG names, else in data/admin.kubeconfig, if the file is for this server)',
     )
     .option('--database <url>', 'database that no server has open; see --database of serve')
     .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
     .option('--force', 'overwrite the file')
     .option('--decrypt', 'write Secrets, and the secrets of the server, in plain text')
-    .option('--encryption-config <file>', 'with --database and --decrypt: file with the keys; see this option of serve')
+    .option(
+      '--encryption-config <file>',
+      'with --database and --decrypt: file with the keys; see --encryption-config of serve',
+    )
     .addHelpText('after', exportHelp);
   command.action(async () => actions.export(flagsOf(command)));
 }
@@ -225,7 +228,7 @@ function addImport(program: Command, actions: Actions): void {
     .option('--database <url>', 'empty database that no server has open; see --database of serve')
     .option(
       '--encryption-config <file>',
-      'file with the keys by which the import encrypts objects that are plain text in the export; see this option of serve',
+      'file with the keys by which the import encrypts objects that are plain text in the export; see --encryption-config of serve',
     )
     .addHelpText('after', importHelp);
   command.action(async (file: string) => actions.import(flagsOf(command), file));
@@ -239,7 +242,7 @@ function addReencrypt(program: Command, actions: Actions): void {
     )
     .option(
       '--server <url>',
-      'running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
+      'running server (default: the server in the file that HOMEOSTAT_KUBECONFIG names, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
     )
     .option(
       '--token <secret>',
@@ -260,7 +263,7 @@ function addAudit(program: Command, actions: Actions): void {
     .option('-n, --namespace <name>', 'namespace of the object')
     .option('--name <name>', 'name of the object')
     .option('--code <status>', 'status code of the response, such as 403')
-    .option('--since <time>', 'only entries since this time: 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago')
+    .option('--since <time>', 'only entries since this time (2026-01-31T12:00:00Z), or up to this age (30m, 24h, 7d)')
     .option('-o, --output <format>', 'table, or json: the entries as they are in the log (default: table)')
     .addHelpText('after', auditHelp);
   command.action(async () => actions.audit(flagsOf(command)));
@@ -364,9 +367,9 @@ The other options are those of serve: doctor checks what serve would run with th
 Exit code 0: no errors, but maybe warnings; 1: an error; 2: options that cannot be used.`;
 
 const devHelp = `
-The options are those of serve. The plugin is compiled by the TypeScript compiler on which it depends. If the plugin does not compile,
-its module cannot be loaded, or a declared object has a mistake, the previous version continues to run. Stored objects stay, and other
-plugins continue. Messages go to stderr; they also describe the effect of a changed schema on stored objects.`;
+The options are those of serve. The plugin is compiled by the TypeScript compiler on which it depends. The previous version
+continues to run when the plugin does not compile, when its module cannot be loaded, or when a declared object has a mistake. Stored
+objects stay, and other plugins continue. Messages go to stderr; they also describe the effect of a changed schema on stored objects.`;
 
 const exportHelp = `
 Without --server and --database, ${environmentName('database')} names the database. The file appears only when it is complete.`;
@@ -388,5 +391,6 @@ can read them. A certificate cannot be revoked before it expires, so choose a sh
 remove the user's permissions.`;
 
 const kubeconfigHelp = `
-The options of serve may come from the environment and the file of --config, as for serve. The kubeconfig contains
-the authority's certificate and the token, if there is one. The result is not merged into other files: KUBECONFIG=~/.kube/config:<file> reads both.`;
+The command reads options of serve from its flags, the environment and the file of --config. The kubeconfig contains
+the certificate of the server's certificate authority and a credential, if they exist. The command does not merge
+the kubeconfig into other files: with KUBECONFIG=~/.kube/config:<file>, clients read both files.`;

@@ -1,6 +1,6 @@
 // The configuration with which `npm run docs` builds the site of the book. The build fails on a dead link between
-// pages; the test of the book checks links to headings and to files of the repository. The package uses Rollup as
-// WebAssembly (`overrides`), so that its lock file works on every platform.
+// pages; the test of the book checks links to headings and to files of the repository. In package.json of the site,
+// `overrides` replaces Rollup by its WebAssembly build, so that package-lock.json works on every platform.
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
@@ -50,8 +50,8 @@ function pagesBelow({ path }) {
 }
 
 /**
- * Changes README.md in links to pages to index.md. Replaces links to files of the repository that are not pages with
- * their text.
+ * Adapts the links of the book to the site: a link to a README.md becomes a link to an index.md, and of a link to a
+ * file that is not a page of the site, only the text remains.
  */
 function useSiteLinks(markdown) {
   markdown.core.ruler.push('site-links', ({ tokens, env }) => {

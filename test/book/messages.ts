@@ -74,7 +74,7 @@ function nodesIn(node: Node | undefined, field: string): readonly Node[] {
   return (Array.isArray(value) ? value : [value]).filter(isNode);
 }
 
-/** Returns the nodes in all fields of a node. A loop, because it runs for each node of all sources. */
+/** Returns the nodes in all fields of a node. Uses a loop for speed, because it runs for each node of all sources. */
 function childrenOf(node: Node): readonly Node[] {
   const children: Node[] = [];
   for (const value of Object.values(node)) {

@@ -67,7 +67,7 @@ function escape(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }
 
-/** Removes the spaces at the ends of lines, and shortens wider gaps to two spaces: the widths of columns may differ. */
+/** Removes spaces at the ends of lines, and replaces two or more spaces by two: the widths of columns may differ. */
 function lines(text: string): string {
   return text.trim().replace(/ +$/gm, '').replace(/ {2,}/g, '  ');
 }

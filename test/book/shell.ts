@@ -24,8 +24,9 @@ export const noKubectl = 'skipped, as there is no kubectl';
 // Shell functions that behave like the commands in a user's terminal, with these differences: npx finds its programs on
 // the PATH, and `npm install` does nothing. A server continues in the background once it is ready, and the next server
 // replaces it. `homeostat plugin` and the commands for objects use this server, unless they have `--server`. `curl -N`
-// ends after its first line. curl fails when the server refuses its request, except in fences of the language `console`
-// (a terminal with its output); there, only `curl -N` fails. The variable `page` has the folder of the page.
+// ends after its first line of output. `curl -N` fails when the server refuses its request; curl without `-N` does so
+// too, except in fences of the language `console` (a terminal with its output). The variable `page` has the folder of
+// the page.
 const functions = `
 exec 2>&1
 set -o pipefail

@@ -24,7 +24,7 @@ describe('planPage', () => {
     expect(problemsOf('Text\n\n<!-- output -->\n')).to.deep.equal(['line 3: there is no fence right below "output"']);
   });
 
-  it('keeps the line numbers of a page in TypeScript files, and runs a module after the last piece of its code', () => {
+  it('keeps the line numbers of a page in TypeScript files, and runs a module once, after the last code block that adds to it', () => {
     const page = `<!-- file: a.ts\nconst a = 1;\n-->\n<!-- file: a.ts -->\n\n${fence('ts', 'a + 1;')}\n${fence('sh', 'ls')}\n<!-- file: a.ts\na + 2;\n-->\n`;
     const { files, steps } = planPage(page);
     const lines = page.split('\n');
@@ -47,7 +47,7 @@ describe('planPage', () => {
     expect(steps).to.deep.equal([{ kind: 'shell', line: 4, script, mayFail: false }]);
   });
 
-  it('separates the input of a console session from its output', () => {
+  it('separates the input from the output in a fence with the language `console`', () => {
     const { steps } = planPage(fence('console', "$ echo 'a\n> b'\na\nb\n$ true\n$ echo c\nc"));
     expect(steps).to.deep.equal([
       { kind: 'shell', line: 2, script: "echo 'a\nb'\n", mayFail: true },

@@ -83,15 +83,15 @@ class Planner implements PagePlan {
     this.files.set(path, before + padding + text);
     if (!isCode || path.includes('/')) return;
     const script = `node ${path.replace(/\.ts$/, '.js')}\n`;
-    // When several code blocks of the page add to the same module, it runs only once, after the last of them.
+    // When several code blocks of the page add to the same module, the module runs only once, after the last block.
     const earlier = this.steps.findIndex((step) => step.kind === 'shell' && step.script === script);
     if (earlier !== -1) this.steps.splice(earlier, 1);
     this.steps.push({ kind: 'shell', line, script, mayFail: false });
   }
 
   /**
-   * Adds the steps of a console session. The text after `$ ` is input, the text after `> ` continues the input, and all
-   * other lines are output.
+   * Adds the steps of a fence with the language `console`. The text after `$ ` is input, the text after `> ` continues
+   * the input, and all other lines are output.
    */
   #addSession({ text, line }: Fence): void {
     for (const match of text.matchAll(/^\$ (?<typed>.*(?:\n> .*)*)\n(?<answered>(?:(?!\$ ).*\n)*)/gm)) {

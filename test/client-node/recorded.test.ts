@@ -60,7 +60,7 @@ for (const [client, requests] of Object.entries(recordings)) {
 
     /**
      * Returns the recorded body. For a PUT whose body was cut off, returns the object that this server has, with
-     * another age and the recorded `creationTimestamp`.
+     * another `spec.age` and the recorded `creationTimestamp`.
      */
     async function bodyOf({ method, url, body }: Recorded): Promise<string | undefined> {
       if (body === '') return undefined;

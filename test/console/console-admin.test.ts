@@ -364,7 +364,7 @@ describe('an administrator in the console [slow]', function () {
     await card.getByText('get, patch: tasks in tasks.example.com').waitFor();
     await expectAccessible(page);
     await ask('User', 'https://issuer.example/<b>guest</b>');
-    await card.getByText('No binding names this user').waitFor();
+    await card.getByText('No binding names this subject').waitFor();
     await ask('User', 'https://issuer.example/<b>guest</b>', 'visitors, painters');
     await card.getByText('as one of painters').waitFor();
     await ask('ServiceAccount', 'default/robot');

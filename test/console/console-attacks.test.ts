@@ -148,7 +148,7 @@ describe('a user who is logged in to the console, and has only the permissions t
     expect(JSON.parse(crossed)).to.have.property('items').that.deep.equals([]);
   });
 
-  it('may read the explanation of an object that the user may get, without the errors of runs that the user may not read', async () => {
+  it('may read the explanation of an object with the permission to get the object; without the permission to list runs, the explanation contains no errors of runs', async () => {
     await grant('notes', 'blue', { apiGroups: ['notes.example.com'], resources: ['notes'], verbs: ['get'] });
     const path = `${notesPath}/blue/notes/note/explanation`;
     await eventually(async () => (await asEve(path)).status === 200);

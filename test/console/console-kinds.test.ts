@@ -46,7 +46,7 @@ describe('namespaces and namespaced kinds in the console', function () {
     await page.getByRole('link', { name: 'default', exact: true }).waitFor();
   });
 
-  it("have a form with an optional input for the value of each metadata.labels entry, with the entry's key as its caption", async () => {
+  it("have a form that shows an optional input for each label, with the label's key as the caption", async () => {
     await visit(page, '#/objects/namespaces/-/default?tab=edit');
     await page.getByLabel('kubernetes.io/metadata.name', { exact: true }).waitFor();
   });

@@ -95,7 +95,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     await page.getByRole('link', { name: 'z-last', exact: true }).waitFor();
   });
 
-  it('starts again at the first part when a filter is set in a later part', async () => {
+  it('shows the first part of the filtered list when the user sets a filter while a later part is shown', async () => {
     await page.getByLabel('Field', { exact: true }).fill('spec.title=again');
     await page.keyboard.press('Enter');
     await page.getByText('1 object', { exact: true }).waitFor();

@@ -141,7 +141,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('link', { name: 'red', exact: true }).waitFor();
   });
 
-  it("show which manager applies a field that the user has changed, and offer to take the manager's value", async () => {
+  it("show which field manager applies a field that the user has changed, and offer to take the field manager's value", async () => {
     const metadata = { name: 'applied' };
     await server.client.apply(Ticket, { metadata, spec: { title: 'by ci', priority: 3 } }, { fieldManager: 'ci' });
     await visit(page, placeOf('applied', 'edit'));
@@ -349,7 +349,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('region', { name: 'Rates' }).getByText('errors/s').waitFor();
   });
 
-  it('have a page for a controller, which says when there is no controller of this name', async () => {
+  it('the page of a controller says when there is no controller of this name', async () => {
     await visit(page, '#/controllers/no.such');
     await page.getByText('There is no controller of this name').waitFor();
     await page.getByRole('link', { name: 'See all controllers' }).press('Enter');

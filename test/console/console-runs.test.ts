@@ -129,7 +129,7 @@ describe('pages of the console about controllers [slow]', function () {
     await page.getByRole('heading', { name: 'south', level: 1 }).waitFor();
   });
 
-  it('have charts of rates, and of the median and the 99th percentile of durations and waits, with the last values', async () => {
+  it('have charts of rates, and of the median and the 99th percentile of durations and waits; each label shows the latest value', async () => {
     await visit(page, '#/controllers/plugin-2.gardener');
     const card = page.getByRole('region', { name: 'Rates and times' });
     await card.locator('canvas').nth(1).waitFor();

@@ -98,7 +98,7 @@ describe('a session of the console [slow]', function () {
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
   }
 
-  it('starts at the login page, which refuses a wrong password and then opens the requested page', async () => {
+  it('starts at the login page, which refuses a wrong password, and opens the requested page after the right one', async () => {
     page = await browser.open(`${server.url}/console/#/kinds/${ticketsPath}`);
     await page.getByLabel('User').fill('ada');
     await page.getByLabel('Password').fill('wrong');
@@ -137,7 +137,7 @@ describe('a session of the console [slow]', function () {
     await expectAccessible(page);
   });
 
-  it('allows what the user may do in the selected namespace; asks for one if the user may not list all namespaces', async () => {
+  it('allows what the user may do in the selected namespace; asks for a namespace if the user may not list the objects of all namespaces', async () => {
     for (const namespace of ['ours', 'theirs'])
       await ask('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch', 'delete'] }];

@@ -172,7 +172,7 @@ describe('the console in a browser [slow]', function () {
     const metadataOf = async (name: string) => (await server.client.get(Ticket, name))?.metadata;
     await select();
     await choose('Label…');
-    const labels = page.getByLabel('Labels to set, or to remove by a minus');
+    const labels = page.getByLabel('Labels to set (name=value) or to remove (name-)');
     await labels.fill('a b');
     await labels.press('Enter');
     await page.getByText('“a b” is neither name=value nor name-').waitFor();
@@ -211,7 +211,7 @@ describe('the console in a browser [slow]', function () {
     await page.getByLabel('Select refused').click();
     await page.getByText('Change 1', { exact: true }).click();
     await page.getByRole('button', { name: 'Label…' }).click();
-    await page.getByLabel('Labels to set, or to remove by a minus').fill('-bad-=x');
+    await page.getByLabel('Labels to set (name=value) or to remove (name-)').fill('-bad-=x');
     await page.getByRole('button', { name: 'Try' }).click();
     await page.getByText('The server would label 0, and refuse 1.').waitFor();
     await page.locator('dialog li', { hasText: 'metadata.labels' }).waitFor();

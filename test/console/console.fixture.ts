@@ -63,7 +63,10 @@ export class ConsoleBrowser {
     return page;
   }
 
-  /** Expects that the pages reported no errors or policy violations, and sent no requests to other hosts. */
+  /**
+   * Expects that the pages reported no errors, such as violations of their content security policy, and sent no
+   * requests to other origins.
+   */
   expectQuiet(): void {
     expect(this.complaints.splice(0)).to.deep.equal([]);
     expect(this.foreign.splice(0)).to.deep.equal([]);
@@ -103,7 +106,7 @@ interface AxeResults {
   readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
 }
 
-/** Opens a fragment of the console without loading the console again. */
+/** Opens the page of the console that the URL fragment names, without loading the console again. */
 export async function visit(page: Page, fragment: string): Promise<void> {
   await page.evaluate((to) => {
     (globalThis as unknown as { location: { hash: string } }).location.hash = to;

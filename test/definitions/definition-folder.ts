@@ -196,8 +196,8 @@ function isEstablished(text: string): boolean {
 }
 
 /**
- * Returns true when the server serves the kind in the version of its definition. The check requests the kind itself,
- * because the same group and version may also have other kinds.
+ * Returns true when the server serves the kind of a definition in the version of {@link DefinitionParts}. The check
+ * requests the kind itself, because the same group and version may also have other kinds.
  */
 async function isServed(server: HostileProcess, definition: JsonObject): Promise<boolean> {
   const { group, version, plural } = partsOf(definition);

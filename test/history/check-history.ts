@@ -30,7 +30,7 @@ export function checkLinearizability(history: History): Violation[] {
     const before = ofKey.filter(({ return: end }) => end <= unexplained.operation.return);
     const latest = before.sort((a, b) => a.return - b.return).slice(-6);
     const message = [
-      `${key} was one of [${[...new Set(states)].slice(0, 5).join(' | ')}] at the response to the last of these requests:`,
+      `${key} could be [${[...new Set(states)].slice(0, 5).join(' | ')}], which contradicts the last of these responses:`,
       ...latest.map(operationText),
     ].join('\n    ');
     return [{ guarantee: 'linearizable', message }];

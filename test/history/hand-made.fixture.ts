@@ -3,7 +3,7 @@ import type { Outcome, Event, Frame, History, Listing, ObjectState, Operation, R
 /** The name of the object in hand-made histories. */
 export const key = 'a';
 
-/** Returns a state of the object `a`. The default value is `v<revision>`. */
+/** Returns a state of the object `a`. The field `value` is `v<revision>`, unless `fields` sets it. */
 export function state(revision: number, fields: Partial<ObjectState> = {}): ObjectState {
   return { uid: 'u1', revision, version: 1, value: `v${revision}`, ...fields };
 }

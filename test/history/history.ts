@@ -53,7 +53,7 @@ export interface Operation {
 /** A list with all its chunks. */
 export interface Listing {
   readonly client: string;
-  /** The requested objects. Those without an entry in `states` are absent. */
+  /** The names of the requested objects. An object without an entry in `states` did not exist at `revision`. */
   readonly keys: readonly string[];
   readonly states: ReadonlyMap<string, ObjectState>;
   /** The revision of the list. */
@@ -116,7 +116,7 @@ export type WatchGuarantee =
 
 export type Guarantee = 'linearizable' | 'revisions follow time' | 'lists are of one moment' | WatchGuarantee;
 
-/** A broken guarantee, with a text about the violation in the history. */
+/** A guarantee that a history breaks, and a message that describes the violation. */
 export interface Violation {
   readonly guarantee: Guarantee;
   readonly message: string;

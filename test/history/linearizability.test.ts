@@ -46,7 +46,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2, state(7)), deletion, created(5, 6, state(6, { uid: 'u2' })))).to.equal(false);
   });
 
-  it('rejects a history in which an update succeeds though its precondition failed, or conflicts though it held', () => {
+  it('rejects a history in which an update succeeds despite a failed precondition, or conflicts despite a met precondition', () => {
     const expecting = (revision: number) => ({ verb: 'update', value: 'v3', expect: { revision } }) as const;
     const before = [created(1, 2), updated(3, 4, v2)];
     expect(isLinearizable(...before, operation([5, 6], expecting(2), shown(v3)))).to.equal(true);

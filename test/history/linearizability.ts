@@ -10,8 +10,9 @@ export interface SequentialModel<State, Operation> {
   readonly initial: State;
   /**
    * The state after an operation, if the operation can have its recorded response in this state; otherwise undefined. A
-   * read returns the same state object: the search of {@link findUnexplained} then puts the read next in its order,
-   * without trying another operation first, since this excludes no other order. A write returns a new state object.
+   * read returns the same state object: the search of {@link findUnexplained} then puts the read next in its order, and
+   * tries no other operation in this place. The search misses no order of the writes, because a read does not change
+   * the state. A write returns a new state object.
    */
   step(state: State, operation: Operation): State | undefined;
   /** Returns the same text for equal states. */
@@ -49,7 +50,7 @@ const maxConfigurations = 200_000;
  * Searches for an order of the operations that explains every response and keeps real time: an operation comes before
  * all operations that were called after its response. Returns undefined when such an order exists; otherwise the first
  * operation whose response no order explains. The search is that of Wing and Gong (1993), with the improvement of
- * Lowe (2017): for each response, it visits a state of the object with the same set of executed operations only once.
+ * Lowe (2017): for each response, it visits each pair of an object's state and a set of executed operations only once.
  */
 export function findUnexplained<State, Operation extends Timed>(
   operations: readonly Operation[],
@@ -99,8 +100,8 @@ class Search<State, Operation extends Timed> {
   }
 
   /**
-   * Starts from the possible histories in `from`, and lets pending operations take effect in every possible order until
-   * the operation `id` has. Returns the resulting histories. Each ends as soon as `id` has taken effect.
+   * Continues the possible histories in `from`: lets pending operations take effect in every possible order, until the
+   * operation `id` takes effect. Returns the resulting histories.
    */
   #explain(id: number, from: readonly Configuration<State>[]): readonly Configuration<State>[] {
     const met = new Memory<State>((configuration) => this.#keyOf(configuration));
@@ -135,8 +136,9 @@ class Search<State, Operation extends Timed> {
   }
 
   /**
-   * Adds to `done` the numbers of the pending operations that have a known outcome and do not change `state`, such as
-   * reads. `done` has the numbers of the pending operations that have taken effect. Returns the new configuration.
+   * Lets pending operations that do not change `state`, such as reads, take effect now: adds their numbers to `done`,
+   * the set of the pending operations that have taken effect. Leaves out operations with an unknown outcome. Returns
+   * the new configuration.
    */
   #withReads({ state, done }: Configuration<State>): Configuration<State> {
     const reads = [...this.#underWay].filter(

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * - `earlyAnswers`: a write is acknowledged a fifth of a second before it is durable
- * - `lostChanges`: one change in three hundred, first the fiftieth, is not sent to watchers
+ * - `lostChanges`: one change in three hundred is not sent to watchers: the 50th, the 350th, and so on
  * - `staleReads`: one read in twenty returns the state of the object at an earlier read
  * - `unaskedReads`: a replica reads its memory without reading the database's revision first
  */

@@ -34,7 +34,7 @@ export class Recorder {
     this.#listings.push({ ...listing, return: this.moment() });
   }
 
-  /** Records the start of a watch after a list of the revision `after`. */
+  /** Records the start of a watch. The watcher has just received a list with the revision `after`. */
   watch(watcher: string, { key, after }: { key: string | undefined; after: number }): OpenWatch {
     const watch: OpenWatch = { watcher, key, after, since: this.moment(), streams: [], end: 'open' };
     this.#watches.push(watch);

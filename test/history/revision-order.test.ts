@@ -14,10 +14,10 @@ function listing(revision: number, ...states: readonly (typeof v1)[]): Listing {
   return { client: 'c', keys: [key], states: new Map(states.map((each) => [key, each])), revision, call: 5, return: 6 };
 }
 
-describe('the order of revisions over all objects', () => {
+describe('the check of the order of revisions over all objects', () => {
   const other = { ...created(3, 4, state(2, { uid: 'u2', value: 'b1' })), key: 'b' };
 
-  it('is correct when each write gets a higher revision than all revisions that clients saw before it began', () => {
+  it('finds no fault when each write gets a higher revision than all revisions that clients saw before it began', () => {
     expect(
       checkRevisionOrder(history({ operations: [created(1, 2), other], listings: [listing(2, v1)] })),
     ).to.deep.equal([]);
@@ -25,18 +25,18 @@ describe('the order of revisions over all objects', () => {
     expect(checkRevisionOrder(history({ operations: [concurrent, created(3, 4)] }))).to.deep.equal([]);
   });
 
-  it('is broken by a write that begins after the response to a write of another object, but gets a lower revision', () => {
+  it('finds a fault when a write begins after the response to a write of another object, but gets a lower revision', () => {
     const violations = checkRevisionOrder(history({ operations: [created(1, 2, state(5)), other] }));
     expect(violations.map(({ guarantee }) => guarantee)).to.deep.equal(['revisions follow time']);
   });
 
-  it('is broken by a list that has a lower revision than a client saw before the list began', () => {
+  it('finds a fault when a list has a lower revision than a client saw before the list began', () => {
     expect(
       checkRevisionOrder(history({ operations: [created(1, 2), other], listings: [listing(1, v1)] })),
     ).to.have.length(1);
   });
 
-  it('is broken by a write that gets the revision of a bookmark that a watch delivered before the write began', () => {
+  it('finds a fault when a write gets the revision of a bookmark that a watch delivered before the write began', () => {
     const watches = [watch([{ after: 0, frames: [bookmark(2, 1)] }])];
     expect(checkRevisionOrder(history({ operations: [other], watches }))).to.have.length(1);
     expect(

@@ -1,7 +1,7 @@
 import type { History, Moment, Violation } from './history.ts';
 import { knownOperations, sightingsOf } from './sightings.ts';
 
-/** A revision that a client saw at a moment, or a revision that is compared with those seen before this moment. */
+/** A revision that a client saw at the moment `at`, or the revision of a write or list that began at this moment. */
 interface Mark {
   readonly at: Moment;
   readonly revision: number;

@@ -4,7 +4,7 @@ import type { Event, History, Moment, ObjectState, Operation } from './history.t
 export interface Sighting {
   readonly key: string;
   readonly state: ObjectState;
-  /** True for a deletion. Its state has the object's last value and the revision of the deletion. */
+  /** True for a deletion; `state` then has the object's last value and the revision of the deletion. */
   readonly isDeletion: boolean;
   readonly at: Moment;
   readonly by: string;

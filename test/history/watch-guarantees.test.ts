@@ -84,7 +84,7 @@ describe('the guarantees of a watch', () => {
     expect(broken(history({ operations, watches }))).to.deep.equal(['resumable']);
   });
 
-  it('"reliable" is broken when a watcher misses a change between two that it receives, and another watcher receives all three', () => {
+  it('"reliable" is broken when a watcher receives the first and the third change, but misses the second, which another watcher receives', () => {
     const unknown = [created(1, 2), lost(3, { verb: 'update', value: 'v2', expect: {} }), updated(5, 6, v3)];
     const watches = [
       watch([{ after: 0, frames: [added, second, third] }]),

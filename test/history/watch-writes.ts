@@ -9,7 +9,7 @@ export function findFutureEvent(history: History): string[] {
   return eachEvent(history, ({ watcher }, event) => {
     const calls = writes.causesOf(event).map(({ call }) => call);
     if (calls.length === 0 || calls.some((call) => call < event.at)) return [];
-    return [`${watcher} received ${textOf(event)} at ${event.at}, before its requests at ${calls.join()}`];
+    return [`${watcher} received ${textOf(event)} at ${event.at}, before a client sent the write, at ${calls.join()}`];
   });
 }
 

@@ -44,8 +44,8 @@ const width = 500;
 const database = process.argv[2] ?? 'memory:';
 
 /**
- * The size of the history. It is smaller for servers that share a database. A server that reads the changes of another
- * one too late then finds that they have been removed, and the tests reach this case soon.
+ * The maximum size of the history. It is smaller for servers that share a database, so that the tests soon reach this
+ * case: a server reads changes of another server so late that they have already been removed.
  */
 const historyBytes = (database === 'memory:' ? 8 : 1) * 1024 * 1024;
 

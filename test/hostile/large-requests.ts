@@ -29,8 +29,8 @@ import type { HostileRequest } from './hostile-request.ts';
 import type { LargeRequest } from './request-makers.ts';
 
 /**
- * Large requests to one object. A test makes its request only when it runs, because all requests together take 230 MB
- * and two seconds, and this file is imported even if its tests are skipped.
+ * Large requests to one object. Each request is a function, which a test calls only when it runs: the bodies of all
+ * requests together take 230 MB and two seconds, and this file is imported even if the tests are skipped.
  */
 const bodies: readonly LargeRequest[] = [
   { name: 'JSON: 1,400,000 numbers', request: (object) => create({ any: { a: repeat(1_400_000, () => 0) } })(object) },
@@ -43,20 +43,20 @@ const bodies: readonly LargeRequest[] = [
     name: 'JSON: the maximum number of nodes',
     request: (object) => create({ any: { a: repeat(maxNodes / 2 - 50, () => []) } })(object),
   },
-  { name: 'JSON: objects of the maximum size', request: (object) => create({ any: maps(9, 0) })(object) },
+  { name: 'JSON: maps just below the limit of fields', request: (object) => create({ any: maps(9, 0) })(object) },
   { name: 'JSON: a string of 2.9 MB', request: (object) => create({ name: 'x'.repeat(2_900_000) })(object) },
   { name: 'JSON: 1,400,000 backslashes', request: (object) => create({ name: '\\'.repeat(1_400_000) })(object) },
   {
-    name: 'JSON: broken at its end',
+    name: 'JSON: broken at the end of the body',
     request: () => post(`${JSON.stringify(newThing('x', { any: repeat(maxNodes - 50, () => 0) }))}x`),
   },
   {
-    name: 'JSON: a field twice, at its end',
+    name: 'JSON: a duplicate field at the end of the body',
     request: () =>
       post(JSON.stringify(newThing('x', { any: repeat(maxNodes - 50, () => 0) })).replace(/}$/, ',"spec":{}}')),
   },
   {
-    name: 'JSON: 250 KB broken at its end',
+    name: 'JSON: 250 KB, broken at the end of the body',
     request: () => post(`${JSON.stringify(newThing('x', { any: repeat(120_000, () => 0) }))}x`),
   },
   {
@@ -118,7 +118,7 @@ const bodies: readonly LargeRequest[] = [
     request: (object) => create({ keyed: repeat(60_000, (index) => ({ k: `k${index}` })) })(object),
   },
   {
-    name: 'a list of type map of the maximum size',
+    name: 'a list of type map, the maximum number of items',
     request: (object) => create({ keyed: repeat(maxFields, (index) => ({ k: `k${index}`, v: 'v' })) })(object),
   },
   {
@@ -130,7 +130,7 @@ const bodies: readonly LargeRequest[] = [
     request: (object) => create({ set: repeat(100_000, (index) => `k${index}`) })(object),
   },
   {
-    name: 'a list of type set of the maximum size',
+    name: 'a list of type set, the maximum number of items',
     request: (object) => create({ set: repeat(maxFields, (index) => `k${index}`) })(object),
   },
   { name: 'YAML: 900,000 empty lists', request: (object) => yaml(`    a: [${'[],'.repeat(900_000)}]\n`)(object) },
@@ -195,7 +195,7 @@ const patches: readonly LargeRequest[] = [
       )(object),
   },
   {
-    name: 'JSON patch: copies of small objects that double each time',
+    name: 'JSON patch: a list that is copied into itself 30 times, and doubles in size each time',
     before: (object) => [large(object)],
     request: (object) =>
       patch(jsonPatch, [
@@ -277,7 +277,7 @@ const applies: readonly LargeRequest[] = [
     request: (object) => apply({ keyed: repeat(maxFields, (index) => ({ k: `k${index}`, v: 'b' })) }, 'b')(object),
   },
   {
-    name: 'apply: many lists of type map of the maximum size',
+    name: 'apply: many lists of type map, each just below the maximum number of items',
     request: (object) => apply(keyedLists(mostItems, 'v'), 'a')(object),
   },
   {
@@ -296,7 +296,7 @@ const applies: readonly LargeRequest[] = [
     request: (object) => apply({ name: 'n' }, 'a')(object),
   },
   {
-    name: 'apply: an object of 8,000 managers',
+    name: 'apply: an object with 8,000 field managers',
     before: (object) => [create({ name: 'n' })(object), put({ name: 'm' }, managers('Apply'))(object)],
     request: (object) => apply({ name: 'm' }, 'z')(object),
   },
@@ -324,12 +324,12 @@ const updates: readonly LargeRequest[] = [
     request: (object) => put({})(object),
   },
   {
-    name: 'update: the fields of 8,000 managers',
+    name: 'update: 8,000 field managers with a field each',
     before: (object) => [create({ name: 'n' })(object)],
     request: (object) => put({ name: 'm' }, managers('Update'))(object),
   },
   {
-    name: 'update: a manager of 60,000 items',
+    name: 'update: a field manager that owns 60,000 items',
     before: (object) => [create({ name: 'n' })(object)],
     request: (object) => put({ name: 'm' }, itemsOwner())(object),
   },
@@ -387,7 +387,7 @@ export const listRequests: readonly LargeRequest[] = [
 /** Requests for which the server must first build an index of the kind. */
 export const firstRequests: readonly LargeRequest[] = [
   { name: 'list: the first label selector', request: (object) => get('?labelSelector=app%3Dapp-1&size=20')(object) },
-  { name: 'list: the first sort by many values', request: (object) => get('?sort=spec.tags&size=20')(object) },
+  { name: 'list: the first sort by a list field', request: (object) => get('?sort=spec.tags&size=20')(object) },
   { name: 'list: the first sort by name', request: (object) => get('?sort=name&size=20')(object) },
 ];
 

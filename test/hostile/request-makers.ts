@@ -81,7 +81,7 @@ export function keyedLists(items: number, v: string): Spec {
  */
 export const [mostItems, storedItems] = [9_990, 2_300];
 
-/** Returns metadata with 8,000 managers, each of which owns a field. */
+/** Returns metadata with 8,000 field managers, each of which owns a field. */
 export function managers(operation: 'Apply' | 'Update'): Spec {
   const managedFields = repeat(8_000, (index) => ({
     manager: `m${index}`,
@@ -92,7 +92,7 @@ export function managers(operation: 'Apply' | 'Update'): Spec {
   return { managedFields };
 }
 
-/** Returns metadata with a manager that owns items of the lists that {@link keyedLists} returns. */
+/** Returns metadata with a field manager that owns items of the lists that {@link keyedLists} returns. */
 export function itemsOwner(): Spec {
   const list = Object.fromEntries(repeat(mostItems, (index) => [`k:{"k":"${index}"}`, {}]));
   const lists = Object.fromEntries(repeat(6, (index) => [`f:l${index}`, list]));

@@ -44,7 +44,7 @@ describe('kubectl apply --server-side and --prune [slow]', () => {
     expect((await kubectl.stored('una')).metadata.resourceVersion).to.equal(resourceVersion);
   });
 
-  it('--server-side names each field of another manager, and --force-conflicts takes over these fields [compat server-side-apply]', async () => {
+  it('--server-side names each field that conflicts with another manager, and --force-conflicts takes over these fields [compat server-side-apply]', async () => {
     await kubectl.succeeds('apply', '--server-side', '-f', await personFile('vic', { age: 1, gender: 'MALE' }));
     const file = await personFile('vic', { age: 2, gender: 'FEMALE' });
     const args = ['apply', '--server-side', '--field-manager=robot', '-f', file];

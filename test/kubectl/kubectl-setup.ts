@@ -37,7 +37,7 @@ export class KubectlSetup {
   /** Starts the server. Call this in a `before`; the tests are skipped if kubectl is not installed. */
   static async start(context: Mocha.Context): Promise<KubectlSetup> {
     await skipWithoutKubectl(context);
-    // The clock starts five minutes late, so that kubectl, which uses the real time, receives no future times.
+    // The clock starts five minutes behind the real time, which kubectl uses, so that kubectl receives no future times.
     const clock = new FakeClock(Date.now() - 300_000);
     const server = await TestServer.start({ clock });
     const setup = new KubectlSetup({ server, clock, home: await mkdtemp(join(tmpdir(), 'kubectl-')) });
@@ -103,7 +103,10 @@ export class KubectlSetup {
     });
   }
 
-  /** Starts a long-running command; returns a function that waits until the output matches, and returns its lines. */
+  /**
+   * Starts a long-running command. Returns a function that waits until the output matches a pattern, and then resolves
+   * with all complete lines of the output.
+   */
   watch(...args: readonly string[]): (pattern: RegExp) => Promise<readonly string[]> {
     const child = spawn('kubectl', this.#args(args), { env: this.#env(), cwd: this.#home });
     this.#watches.add(child);

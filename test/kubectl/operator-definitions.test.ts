@@ -149,12 +149,12 @@ describe('kubectl and definitions like those of operators [compat definitions] [
         expect(odd).to.contain('unknown field "spec.nothingOfTheKind"');
       });
 
-      it('describes a field, and kubectl explain prints this description', async () => {
+      it('kubectl explain prints the description of a field from the definition', async () => {
         const [field, text] = explained;
         expect(await kubectl.succeeds('explain', field)).to.contain(text);
       });
 
-      it('kubectl deletes an object of the defined kind, and later the definition while the kind has an object', async () => {
+      it('kubectl deletes an object of the defined kind, and deletes the definition of a kind that still has an object', async () => {
         expect(await kubectl.succeeds('delete', type, 'good')).to.equal(`${type}.${group} "good" deleted\n`);
         await kubectl.succeeds('apply', '-f', await objectFile('last', valid.spec));
         expect(await kubectl.succeeds('delete', 'crd', name)).to.contain('deleted');

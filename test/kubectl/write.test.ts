@@ -129,7 +129,7 @@ describe('kubectl writes [slow]', () => {
     expect((await kubectl.stored('gus')).metadata.uid).not.to.equal(uid);
   });
 
-  it('edit changes an object, or is cancelled without a change [compat edit]', async () => {
+  it('edit changes an object, and is cancelled when the editor changes nothing [compat edit]', async () => {
     const edited = await kubectl.runWith({ KUBE_EDITOR: 'sed -i s/age:.20/age:\\ 21/' }, 'edit', 'ps', 'bob');
     expect(edited).to.deep.equal({ exit: 0, stdout: `${ref}/bob edited\n`, stderr: '' });
     expect((await kubectl.stored('bob')).spec.age).to.equal(21);
@@ -142,7 +142,7 @@ describe('kubectl writes [slow]', () => {
     ['json', '[{"op":"replace","path":"/spec/age","value":51}]', 51],
     ['strategic', '{"spec":{"age":52}}', 52],
   ] as const) {
-    it(`patch --type=${type} changes an object, and stores nothing as a dry run [compat patch]`, async () => {
+    it(`patch --type=${type} changes an object, but stores nothing with --dry-run=server [compat patch]`, async () => {
       const args = ['patch', 'ps', 'ann', `--type=${type}`, '-p', patch];
       expect(await kubectl.succeeds(...args, '--dry-run=server')).to.contain('patched');
       expect((await kubectl.stored('ann')).spec.age).not.to.equal(age);

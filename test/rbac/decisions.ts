@@ -92,7 +92,7 @@ export const decisions: readonly Decisions[] = [
     questions: [no(`get persons.${people}:status`), no(`get persons.${people}`)],
   },
   {
-    title: 'resourceNames restrict a rule to these objects, and do not allow creations or deletions of a collection',
+    title: 'resourceNames restrict a rule to the named objects, and exclude create and deletecollection',
     rule: { verbs: ['*'], apiGroups: [people], resources: ['persons'], resourceNames: ['ada', 'bob'] },
     questions: [
       yes(`get persons.${people}/ada`),
@@ -193,7 +193,7 @@ export const decisions: readonly Decisions[] = [
     questions: [no('get events')],
   },
   {
-    title: 'a binding of a service account applies to the user with the namespace and name of the account',
+    title: 'a binding of the service account bot in home applies to the user system:serviceaccount:home:bot',
     rule: readCore,
     subject: { kind: 'ServiceAccount', name: 'bot', namespace: 'home' },
     user: 'system:serviceaccount:home:bot',
@@ -207,7 +207,7 @@ export const decisions: readonly Decisions[] = [
     questions: [no('get events')],
   },
   {
-    title: 'a service account in a RoleBinding is in the namespace of the binding, unless it has another namespace',
+    title: 'a service account that a RoleBinding names without a namespace is in the namespace of the binding',
     rule: readCore,
     boundIn: 'home',
     subject: { kind: 'ServiceAccount', name: 'bot' },

@@ -69,7 +69,9 @@ class Model {
     return this.#held[where].has(permission);
   }
 
-  /** Changes the model as a request should change the server. Returns the status that the server should respond with. */
+  /**
+   * Changes the model as a request should change the server. Returns the status that the server should respond with.
+   */
   take(step: Step): number {
     if (step.do === 'bind') return this.#bind(step.scope, step.name, step.role);
     if (step.do === 'unbind') return this.#bindings.delete(`${step.scope}/${step.name}`) ? 200 : 404;

@@ -65,8 +65,9 @@ describeTwoServers('roles of two servers on one database', (servers) => {
       const role = await first.create(roles, { metadata: { name }, rules: [list] });
       const binding = (await bind(name, name, 'bob')) as { readonly subjects: readonly object[] };
       // Eva changes the subject of the binding from bob to kim. At the same time, bob adds the permission `secrets` to
-      // the role of the binding. If eva's write comes first, bob loses `list`, so he may not write a role that contains
-      // it. If bob's write comes first, eva may not bind the role, because she does not have `secrets`.
+      // the role of the binding. If eva's write comes first, bob loses `list`, so he may not write the role, which
+      // contains `list`. If bob's write comes first, the role contains `secrets`. Eva does not have `secrets`, so she
+      // may not bind the role.
       const moved = { ...binding, subjects: [{ kind: 'User', apiGroup: group, name: 'kim' }] };
       const grown = { ...role, rules: [list, secrets] };
       const answers = await Promise.all([

@@ -110,7 +110,7 @@ for (const transport of transports) {
 }
 
 describe('conditions', () => {
-  it('cannot have a two-word reason or be set on a kind without conditions; event.onTransition refuses those not set by the run', async () => {
+  it('cannot have a reason of two words, and cannot be set on a kind without status.conditions; event.onTransition refuses a condition that the run has not set', async () => {
     expect(await messageOf(Team, ({ condition }) => condition('Ready', 'True', { reason: 'two words' }))).to.equal(
       'condition Ready: the reason must be one CamelCase word, not "two words"',
     );

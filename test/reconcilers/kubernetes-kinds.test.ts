@@ -42,7 +42,7 @@ describe("the exported models of Kubernetes' kinds", () => {
   });
 
   for (const transport of transports) {
-    it(`have objects that a run can own; a later run without changes sends no request, ${transport}`, async () => {
+    it(`can be used for the dependents that a run declares; a later run without changes sends no request, ${transport}`, async () => {
       const metadata = { name: 'red', namespace: 'default' };
       const definition = controller(Team, {
         owns: [ConfigMap, Secret, ServiceAccount],

@@ -145,7 +145,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('may have no result', async () => {
+    it('happens once even if its function returns nothing', async () => {
       let count = 0;
       const at = await runMachine(transport, {
         reconcile: async ({ once }) =>

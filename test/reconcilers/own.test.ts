@@ -83,7 +83,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('cause no request of a run with the same wishes, even after a restart or a change of a dependent’s status', async () => {
+    it('cause no request when a later run has the same wishes, even after a restart or a change of a dependent’s status', async () => {
       const results: OwnResult[] = [];
       const reconcile = async (run: TeamRun): Promise<void> => void results.push(await run.own(wishesOf(run)));
       const at = await runTeam(transport, reconcile);
@@ -105,7 +105,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('get wished fields back that other clients changed, and keep fields that only other clients set', async () => {
+    it('get their wished values back after other clients change them, and keep fields that only other clients set', async () => {
       const at = await runTeam(transport, async (run) => void (await run.own(wishesOf(run))));
       await at.client.patch(Desk, 'red', { type: 'merge', patch: { spec: { colour: 'blue', height: 80 } } });
       await at.settle();
@@ -270,7 +270,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are kept while a dependent exists that named them in `after` at its creation', async () => {
+    it('are kept while another dependent is being deleted whose `created-after` annotation names them', async () => {
       const results: OwnResult[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const [desk, late] = [{ id: 'desk' }, { after: object.spec.size === 2 ? ['desk'] : [] }];

@@ -18,7 +18,7 @@ const Backup = defineModel({
 });
 
 interface SlotsOfTeam extends Running {
-  /** Advances the clock in steps of 30 minutes to a time, and returns the slots that ran until then. */
+  /** Advances the clock in steps of 30 minutes to a time, and returns the slots that started runs until then. */
   slotsUntil(time: string): Promise<readonly string[]>;
 }
 
@@ -65,7 +65,7 @@ describe('the slots of a schedule', () => {
     await spring.stop();
   });
 
-  it('run for each object of a Namespaced kind', async () => {
+  it('start a run for each object of a Namespaced kind', async () => {
     const runs: string[] = [];
     const definition = controller(Backup, {
       schedule: '0 * * * *',
@@ -93,7 +93,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('run again when the annotation with the last ended slot is set back to an earlier slot, as a restored backup does', async () => {
+  it('start another run when the annotation with the last ended slot is set back to an earlier slot, as a restored backup does', async () => {
     const at = await runTeam({ cron: '0 * * * *', timeZone: 'UTC' }, '2030-01-01T00:00:00Z');
     expect(await at.slotsUntil('2030-01-01T02:00:00Z')).to.deep.equal(['2030-01-01T01:00:00Z', '2030-01-01T02:00:00Z']);
     const annotations = { 'slot-ended.work.example.com/team': '2030-01-01T00:00:00Z' };
@@ -102,7 +102,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('do not run again when the write that records their end gets a conflict', async () => {
+  it('do not start another run when the write that records their end gets a conflict', async () => {
     const at = await runTeam({ cron: '0 * * * *', timeZone: 'UTC' }, '2030-01-01T00:30:00Z');
     let patches = 0;
     // The controller patches the object twice for each slot: when the run of the slot begins, and when it has ended.
@@ -116,7 +116,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('run only if the plugin may patch the kind of the controller; otherwise an error names the verb and the kind', async () => {
+  it('start runs only if the plugin may patch the kind of the controller; otherwise an error names the verb and the kind', async () => {
     const errors: unknown[] = [];
     const logger = {
       debug() {},

@@ -119,7 +119,7 @@ for (const transport of transports) {
       }
     });
 
-    it('may be a function of the object; when its result changes, slots of the new schedule before the change do not run', async () => {
+    it('may be a function of the object; when the object gets a new schedule, only slots after the change run', async () => {
       const schedule = ({ spec: { size } }: TeamObject): string | undefined =>
         size < 60 ? `${size} * * * *` : undefined;
       const at = await runTeams(transport, { schedule }, undefined, { teams: { red: 10, blue: 20 } });

@@ -23,8 +23,8 @@ interface Version {
 }
 
 /**
- * An npm registry on the loopback address, so that tests need no network. It has the packed packages, and all packages
- * that are installed in this repository.
+ * An npm registry on the loopback address, so that tests need no network. It has the tarballs of this repository's own
+ * packages, and all packages that are installed in this repository.
  */
 export class LocalRegistry {
   readonly #versions = new Map<string, Map<string, Version>>();

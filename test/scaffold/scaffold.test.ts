@@ -73,8 +73,8 @@ describe('npm create homeostat [slow]', function () {
   };
 
   /**
-   * Compiles imports of the entry points in the plugin, with an older version of TypeScript and with the plugin's
-   * version. Both also check the declarations of the packages.
+   * Compiles, in the folder of the plugin, a file that imports all `entries`: with an older version of TypeScript and
+   * with the plugin's version. Both compilers also check the declarations of the packages.
    */
   async function compileEntries(): Promise<void> {
     const file = join(plugin, 'entries.ts');

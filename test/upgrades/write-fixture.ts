@@ -1,5 +1,6 @@
-// A program that writes a database of this version, and the responses of its reads, for test/upgrades.test.ts: node
-// test/dist/upgrades/write-fixture.js test/upgrades/schema-<version>
+// A program that writes two files for test/upgrades.test.ts: a database of this version, and the data that a server of
+// a later version must return from this database. Run it with
+// node test/dist/upgrades/write-fixture.js test/upgrades/schema-<version>
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +18,8 @@ const configMap = defineModel({
 });
 
 /**
- * The data that a server must return from the database of a former version: the events of a watch, and the lists that the server
- * of that version returned last.
+ * The data that a server must return from the database of a former version: the events of a watch, and the lists that
+ * the server of that version returned last.
  */
 export interface Recorded {
   /** A watch from this revision receives `events` in this order. */

@@ -81,7 +81,7 @@ const opaque = (name: string): CelType => ({ kind: 'opaque', name: `${base}.${na
 export const authorizerType: CelType = opaque('Authorizer');
 export const resourceCheckType: CelType = opaque('ResourceCheck');
 
-/** The functions that expressions call on `authorizer`, and on the values that it returns. */
+/** The functions that expressions call on `authorizer`, and on the values that these functions return. */
 export const authorizerOverloads: readonly Overload[] = [
   overload(
     `${base}.Authorizer::path(string) ${base}.PathCheck`,

@@ -20,7 +20,7 @@ export interface CheckedCel {
   readonly typeOf: (node: CelNode) => CelType;
   /** Returns the overloads that a call may mean. There is at most one, unless a type is known only at run time. */
   readonly overloadsOf: (node: CallNode) => readonly Overload[];
-  /** The variables of the scope that the expression reads. */
+  /** The names of the variables that the expression reads, without those of its macros. */
   readonly references: ReadonlySet<string>;
 }
 

@@ -1,5 +1,6 @@
 /**
- * The cost when there is no limit. Kubernetes counts in 64 bits, and sums that are too large become the largest number.
+ * The maximum of a cost or size that has no upper limit. Kubernetes counts in 64 bits, and results that are too large
+ * become the largest number.
  */
 export const unbounded: number = 2 ** 64;
 

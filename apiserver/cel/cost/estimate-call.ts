@@ -9,7 +9,7 @@ export interface SizedPart {
   readonly size: CostRange;
   /** The value, if the argument is a literal integer. */
   readonly literal: number | undefined;
-  /** The size of the items, if the argument is a list. */
+  /** The size of each item of a list, or of each value of a map. */
   readonly itemSize: CostRange;
 }
 
@@ -54,8 +54,8 @@ function traversal(parts: readonly SizedPart[]): CallEstimate {
 }
 
 /**
- * Estimates a comparison of two values. Numbers and booleans of a schema have the size 0, so a comparison with one
- * costs only the reads.
+ * Estimates a comparison of two values by the size of the smaller value. A number or boolean of a schema has the size
+ * 0, so a comparison with it adds nothing to the cost of the two operands.
  */
 function comparison(parts: readonly SizedPart[]): CallEstimate {
   const max = Math.min(at(parts, 0).size.max, at(parts, 1).size.max);

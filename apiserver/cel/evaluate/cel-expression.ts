@@ -17,8 +17,8 @@ import { parseCel } from '../syntax/parser.ts';
 export interface CelScope {
   readonly functions: FunctionTable;
   /**
-   * The variables and their types. An evaluation receives the values in the same order. A variable without a type is
-   * not declared.
+   * The variables and their types. An evaluation receives the values in the same order. A variable whose type is
+   * undefined keeps its position in this order, but expressions cannot use it.
    */
   readonly variables: ReadonlyMap<string, CelType | undefined>;
 }
@@ -29,7 +29,7 @@ export interface CelExpression {
   readonly type: CelType;
   /** The variables that the expression reads. */
   readonly references: ReadonlySet<string>;
-  /** The maximum cost of an evaluation with values of the declared types, in the units of Kubernetes. */
+  /** An estimate of the cost with the largest values that the declared types allow, in the units of Kubernetes. */
   readonly maxCost: number;
   /**
    * Evaluates the expression with the values of its variables; undefined stands for an absent variable. `meter` counts

@@ -46,7 +46,7 @@ export function itemsOf(list: CelList): readonly CelValue[] {
   return Array.from({ length: list.length }, (_, index) => list.at(index));
 }
 
-/** Returns a result that fits into 64 bits. @throws CelError for an overflow */
+/** Returns the value if it fits into a signed integer of 64 bits. @throws CelError for any other value */
 export function int64(value: bigint): bigint {
   if (BigInt.asIntN(64, value) === value) return value;
   throw new CelError('integer overflow');

@@ -22,7 +22,10 @@ import { formatDuration, formatTimestamp } from './time-values.ts';
  */
 const [maxPrecision, defaultPrecision] = [100, 6];
 
-/** Evaluates a call such as `"%s is %d".format([name, age])`, with the result of cel-go in English. @throws CelError */
+/**
+ * Evaluates a call such as `"%s is %d".format([name, age])`. The result is that of cel-go with an English locale.
+ * @throws CelError
+ */
 export function formatText(format: string, args: readonly CelValue[], meter: CostMeter): string {
   let next = 0;
   let text = '';

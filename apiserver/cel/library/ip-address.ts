@@ -36,8 +36,8 @@ function parseIpv6(text: string): IpBytes | undefined {
 }
 
 /**
- * Returns an IPv6 address whose last 32 bits have the form of an IPv4 address with two groups of hex digits instead.
- * Returns any other text unchanged.
+ * If an IPv6 address ends with an IPv4 address, returns it with two groups of hex digits at its end: `::102:304` for
+ * `::1.2.3.4`. Returns any other text unchanged.
  */
 function withHexEnding(text: string): string {
   const start = text.lastIndexOf(':') + 1;

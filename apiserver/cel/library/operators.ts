@@ -145,8 +145,8 @@ function isIn(value: CelValue, list: CelList, meter: Parameters<CelFunction>[1])
 }
 
 /**
- * The concatenation of two lists whose first list is a set or of type map. Its items are identified as the items of the
- * first list are: by value or keys.
+ * The concatenation of two lists, the first of which is a set or a list of type map. The concatenation identifies its
+ * items as the first list does: a set by their values, a list of type map by their keys.
  */
 class JoinedList extends ArrayList {
   override readonly identity: ListIdentity;

@@ -56,7 +56,7 @@ export function regexOverloads(): readonly Overload[] {
  * an accepted pattern, which is in the cache of compiled patterns afterwards.
  */
 export function patternProblem(source: string): string | undefined {
-  if (estimateStates(source) > maxStates) return `the pattern unfolds into more than ${maxStates} states`;
+  if (estimateStates(source) > maxStates) return `the automaton of the pattern has more than ${maxStates} states`;
   try {
     remember(source);
     return undefined;
@@ -101,7 +101,7 @@ function compiled(source: string, meter: CostMeter): Pattern {
   const known = patterns.get(source);
   if (known !== undefined) return known;
   const estimate = estimateStates(source);
-  if (estimate > maxStates) throw new CelError(`the pattern unfolds into more than ${maxStates} states`);
+  if (estimate > maxStates) throw new CelError(`the automaton of the pattern has more than ${maxStates} states`);
   meter.add(estimate * costPerState);
   try {
     return remember(source);

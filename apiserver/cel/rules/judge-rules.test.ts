@@ -184,7 +184,7 @@ describe('rules of schemas', () => {
     });
   }
 
-  it('read only name and generateName of the metadata at the root of an object, and no metadata in an ordinary field [spec operators-rule-metadata]', () => {
+  it('read only name and generateName in the metadata of the root object, and no undeclared metadata of a field that is not an embedded resource [spec operators-rule-metadata]', () => {
     const root = object({}, "self.metadata.name != 'bad' && self.kind == 'K'");
     expect(judge(root, { kind: 'K', metadata: { name: 'good' } }).causes).to.deep.equal([]);
     expect(judge(root, { kind: 'K', metadata: { name: 'bad' } }).causes).to.have.length(1);
@@ -281,7 +281,7 @@ describe('rules of schemas', () => {
       expect(refusals(schema, { a: 1 }, { a: 0 })).to.deep.equal([]);
     });
 
-    it('in a list of type map, oldSelf is the old item with the same keys; rules with oldSelf skip items of other types of list [spec operators-rule-transitions]', () => {
+    it('in a list of type map, oldSelf is the old item with the same keys; in other lists, rules with oldSelf skip the items [spec operators-rule-transitions]', () => {
       const items = object({ k: text, v: integer }, 'self.v >= oldSelf.v');
       const keyed: JsonSchema = {
         type: 'array',

@@ -13,16 +13,16 @@ import { readMessage } from './read-message.ts';
 import type { RuleNode } from './rule-tree.ts';
 import { shownRule } from './shown-rule.ts';
 
-/** The maximum cost of the evaluation of one rule, which takes about 30 ms. */
+/** The maximum cost of the evaluation of one rule. An evaluation of this cost takes about 30 ms. */
 const callLimit = 1_000_000;
 
 /** The maximum cost of all rules of one object. */
 const objectLimit = 10_000_000;
 
-/** The cost after which the evaluation lets other requests run. It takes about 5 ms. */
+/** After evaluations of this total cost, which take about 5 ms, {@link judgeRules} lets other requests run. */
 const costPerTurn = 150_000;
 
-/** The cost of each value of an object that is visited. */
+/** The cost of a visit to one value in an object, even if the value has no rules. */
 const visitCost = 10;
 
 /** The maximum number of violations, and of warnings, that are reported for one object. */
@@ -49,8 +49,8 @@ interface Place {
 
 /**
  * Evaluates the rules of a schema for an object, and for all values in it. `previous` is undefined for a new object.
- * Ends after the first evaluation that costs too much. Between two rules, it lets other requests run every few
- * milliseconds.
+ * Ends after the first evaluation that costs too much. Lets other requests run about every 5 ms, but never during the
+ * evaluation of one rule.
  */
 export function* judgeRules(root: RuleNode, next: object, previous: object | undefined): Steps<RuleVerdict> {
   const judge = new RuleJudge();

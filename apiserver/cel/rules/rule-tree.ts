@@ -24,8 +24,8 @@ export interface RuleNode {
   readonly additional: RuleNode | undefined;
   readonly items: RuleNode | undefined;
   /**
-   * How the items of a list are matched with those of its former state. The former state of an item can be found only
-   * if this is an array: the key fields of a list with `x-kubernetes-list-type: map`.
+   * How the items of a list are matched with those of its former state. For a list with `x-kubernetes-list-type: map`,
+   * `identity` is an array of its key fields. Only in such a list can the former state of an item be found.
    */
   readonly identity: ListIdentity;
 }

@@ -12,8 +12,8 @@ const maxLength = 100_000;
 const maxDepth = 250;
 
 /**
- * The maximum number of nodes of an expression. The limit is needed because each expression is checked in a single
- * step, and a definition may contain many expressions.
+ * The maximum number of nodes of an expression. The limit keeps the check of an expression short, because each
+ * expression is checked in a single step.
  */
 const maxNodes = 20_000;
 

@@ -19,8 +19,8 @@ export type MappingDecorator = (
 ) => void;
 
 /**
- * Declares a controller: a class whose methods handle requests (spec 4.3). The server ignores a controller without
- * {@link ApiVersion}.
+ * Declares a controller: a class whose methods handle requests (specification, section 4.3). The server ignores a
+ * controller without {@link ApiVersion}.
  */
 export function RestController(): ControllerDecorator {
   return (_value, context) => {
@@ -83,11 +83,11 @@ function ofClass(context: ClassDecoratorContext, decorator: string): ReturnType<
 
 function methodName(context: ClassMethodDecoratorContext): string {
   if (typeof context !== 'object')
-    throw new TypeError('mappings are standard decorators: turn experimentalDecorators off');
+    throw new TypeError('@GetMapping and the like are standard decorators: turn experimentalDecorators off');
   const { kind, name, private: isPrivate, static: isStatic } = context;
   if (kind !== 'method' || isPrivate || isStatic || typeof name !== 'string') {
     throw new TypeError(
-      `a mapping decorates a public instance method, not ${isStatic ? 'static ' : ''}${kind} ${String(name)}`,
+      `a route decorator needs a public instance method, not ${isStatic ? 'static ' : ''}${kind} ${String(name)}`,
     );
   }
   return name;

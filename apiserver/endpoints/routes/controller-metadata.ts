@@ -13,8 +13,8 @@ export interface MappingOptions extends RouteOptions {
    */
   readonly accept?: string | readonly string[];
   /**
-   * The media types that the method accepts as body. A client that sends another one receives a 415, unless another
-   * route has the path and the method. Default: any.
+   * The media types that the method accepts as body. A client that sends another media type receives a 415, unless
+   * another route also matches the path and the method of the request. Default: any.
    */
   readonly contentType?: string | readonly string[];
 }
@@ -55,7 +55,7 @@ const controllerSymbol = Symbol.for('homeostat.restController');
 export function declarationOf({ metadata }: { readonly metadata?: object }): ControllerDeclaration {
   if (metadata === undefined) {
     throw new TypeError(
-      'a decorator of a controller has no metadata: turn experimentalDecorators off, and import this package first',
+      'no decorator metadata: turn experimentalDecorators off, and import this package before the class is defined',
     );
   }
   const own = declarationIn(metadata);

@@ -6,7 +6,7 @@ import type { ServerRequest } from './server-request.ts';
 
 /** A request, and the segments of its path. */
 export interface RouteQuery {
-  /** The request. For each entry that it tries, {@link findRoute} adds the path variables of this entry. */
+  /** The request. {@link findRoute} tries an entry with a copy of the request that has the entry's path variables. */
   readonly request: ServerRequest;
   readonly method: string;
   /** The segments of the whole path, from `splitPath`. */

@@ -27,7 +27,7 @@ describe('an Accept header', () => {
 });
 
 describe('a media type', () => {
-  it('is parsed without its parameters', () => {
+  it('is read from a Content-Type header in lower case, without the parameters', () => {
     expect(mediaType('Text/HTML; charset=utf-8')).to.equal('text/html');
     expect(mediaType(undefined)).to.equal('');
   });

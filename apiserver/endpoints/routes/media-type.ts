@@ -1,4 +1,4 @@
-/** The maximum length of an Accept header. A longer one accepts no type, since no client needs it. */
+/** The maximum length of an Accept header. A longer header, which no client needs, counts as accepting no type. */
 const maxHeaderLength = 1024;
 
 /**

@@ -21,7 +21,8 @@ export interface RequestPredicate {
   or(other: RequestPredicate): RequestPredicate;
   /**
    * Returns a predicate that a request meets when it does not meet this one. If a request meets all other conditions of
-   * a route, but not the returned predicate, and no other route has its path and method, the client receives a 404.
+   * a route, but not the returned predicate, and no other route matches the path and the method of the request, the
+   * client receives a 404.
    */
   negate(): RequestPredicate;
 }
@@ -41,7 +42,8 @@ export function accept(...types: readonly string[]): RequestPredicate {
 
 /**
  * Returns a predicate that a request meets when its body has one of these media types. If a request meets all other
- * conditions of the route, but not this one, and no other route has its path and method, the client receives a 415.
+ * conditions of the route, but not this one, and no other route matches the path and the method of the request, the
+ * client receives a 415.
  */
 export function contentType(...types: readonly string[]): RequestPredicate {
   const known = checkedTypes('contentType', types);

@@ -178,7 +178,7 @@ describe('predicates', () => {
     expect(reason({}, json.negate())).to.equal('NotFound');
   });
 
-  it('throw TypeError for no media type, for an invalid media type, and for a function that does not return a boolean', () => {
+  it('throw TypeError when no media type is given, a media type is invalid, or a function does not return a boolean', () => {
     expect(() => accept()).to.throw(TypeError);
     expect(() => contentType('json')).to.throw(TypeError, '"json"');
     expect(() => reason({}, predicate((async () => true) as never))).to.throw(TypeError, 'true or false');

@@ -13,7 +13,7 @@ export type RouteArguments =
   | readonly [handler: HandlerFunction, options?: RouteOptions]
   | readonly [predicate: RequestPredicate, handler: HandlerFunction, options?: RouteOptions];
 
-/** The number of segments before those of a router's routes: apis, group, version. */
+/** The number of segments of `/apis/<group>/<version>`, which precede the path of each route. */
 const mountLength = 3;
 
 /**
@@ -26,9 +26,9 @@ export function route(groupVersion?: string): RouteBuilder {
 }
 
 /**
- * Collects routes (spec 4.3, functional style); the first route that matches a request handles it. Filters (`filter`,
- * `before`, `after`, `onError`) apply to all routes of their builder, in the order in which they are added: the first
- * is the outermost.
+ * Collects routes (specification, section 4.3, functional style); the first route that matches a request handles it.
+ * Filters (`filter`, `before`, `after`, `onError`) apply to all routes of their builder, in the order in which they are
+ * added: the first is the outermost.
  */
 export class RouteBuilder {
   readonly #groupVersion: string | undefined;

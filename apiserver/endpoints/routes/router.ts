@@ -37,13 +37,13 @@ export interface RouteOptions {
    */
   readonly deadlineMs?: number;
   /**
-   * The permission on a resource that a request needs. If this is absent, the request needs a permission for its path
+   * The permission that a request needs on a resource. If this is absent, the request needs a permission for its path
    * (`nonResourceURLs` in RBAC); the verb is the method in lower case.
    */
   readonly permission?: RoutePermission;
 }
 
-/** The permission on a resource that requests of a route need. */
+/** The permission that the requests of a route need on a resource. */
 export interface RoutePermission {
   /** The verb: `get`, `list`, `create`, `update`, `patch`, `delete`, or a verb that the plugin defines. */
   readonly verb: string;
@@ -79,7 +79,7 @@ interface FunctionDefinition {
 
 export type RouterEntry = RouteDefinition | FunctionDefinition;
 
-/** The parts of a built router. The server uses them instead of the router's function. */
+/** The parts of a built router. A router is a function, but the server reads its parts and does not call it. */
 export interface RouterDefinition {
   /** `<group>/<version>`; undefined for a router that can only be a part of another router. */
   readonly groupVersion: string | undefined;
@@ -91,8 +91,8 @@ export interface RouterDefinition {
 const definitionSymbol: symbol = Symbol.for('homeostat.router');
 
 /**
- * Creates the router that {@link RouteBuilder.build} returns: a function that authors can call, with the definition
- * that the server reads.
+ * Creates the router that {@link RouteBuilder.build} returns: the function `find`, which authors can call. Attaches the
+ * definition to the function, so that the server can read it.
  */
 export function createRouter(definition: RouterDefinition, find: RouterFunction): RouterFunction {
   return Object.freeze(Object.defineProperty(find, definitionSymbol, { value: Object.freeze(definition) }));

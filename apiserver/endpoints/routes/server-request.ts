@@ -46,7 +46,7 @@ export interface ServerRequest {
    */
   readonly body: AsyncIterable<Uint8Array>;
 
-  /** Returns a header by its name, in upper or lower case. */
+  /** Returns a header. The case of the letters in `name` does not matter. */
   header(name: string): string | undefined;
   /** Returns the first value of a query parameter, decoded; '' when it has no value, undefined when it is absent. */
   query(name: string): string | undefined;
@@ -58,7 +58,7 @@ export interface ServerRequest {
   /**
    * Reads the body as JSON. If there is a schema, checks the value. Pass the same schema object in each call, because
    * each schema object is compiled once. Rejects with ApiError: 400 for malformed JSON, a duplicate field or more than
-   * 64 levels; 413 over 3 MiB, for an object with more than 10,000 fields, or for a very large number of values; 415
+   * 64 levels; 413 over 3 MiB, for a JSON object with more than 10,000 fields, or for a great number of values; 415
    * for another media type or an unknown encoding; 422 for a value that violates the schema, with at most 100
    * violations and their fields; 503 when the memory for bodies is full.
    */

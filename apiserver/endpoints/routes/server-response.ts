@@ -107,12 +107,17 @@ export class ServerResponse {
     return this.#withBody({ kind: 'json', value }, 'application/json');
   }
 
-  /** Returns the response with a body of UTF-8 text. Its type is `text/plain`, unless the response has a Content-Type. */
+  /**
+   * Returns the response with a body of UTF-8 text. Its type is `text/plain`, unless the response has a Content-Type.
+   */
   text(text: string): ServerResponse {
     return this.#withBody({ kind: 'text', text }, 'text/plain; charset=utf-8');
   }
 
-  /** Returns the response with a binary body. Its type is `application/octet-stream`, unless the response has a Content-Type. */
+  /**
+   * Returns the response with a binary body. Its type is `application/octet-stream`, unless the response has a
+   * Content-Type.
+   */
   bytes(bytes: Uint8Array): ServerResponse {
     return this.#withBody({ kind: 'bytes', bytes: Uint8Array.from(bytes) }, 'application/octet-stream');
   }

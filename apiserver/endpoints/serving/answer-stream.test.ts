@@ -86,7 +86,7 @@ describe('a streamed response', () => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it('requests at most one piece more than the client reads', async () => {
+  it('requests from the producer at most one piece more than the client reads', async () => {
     const producer = counting(100);
     start(producer.pieces);
     await turns();

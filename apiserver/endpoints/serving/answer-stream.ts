@@ -36,9 +36,9 @@ export class AnswerStream implements Running {
   }
 
   /**
-   * Sends the pieces. Resolves when the last piece has been passed to the connection. If the client disconnects, or
-   * {@link stop} is called, while the producer works on a piece, it resolves when the producer has delivered this piece
-   * or has failed. It never rejects.
+   * Sends the pieces. Resolves when the last piece has been passed to the connection, and never rejects. After a
+   * disconnect or a call of {@link stop}, a ReadableStream is cancelled and the promise resolves immediately; an
+   * iterator first delivers the piece that it works on, or fails.
    */
   async run(): Promise<void> {
     const { outgoing } = this.#parts;

@@ -34,7 +34,7 @@ export function prepareAnswer(response: unknown, storedBytes: StoredBytes): Answ
     return { statusCode, headers: Object.entries(headers), body: prepareBody(body, storedBytes) };
   }
   if (response instanceof Response) return prepareResponse(response);
-  throw new TypeError('a handler must return a ServerResponse, or a Response of the platform');
+  throw new TypeError('a handler must return a ServerResponse or a standard Response');
 }
 
 function prepareBody(body: ResponseBody, storedBytes: StoredBytes): Answer['body'] {

@@ -4,7 +4,7 @@ export interface EndpointOwnerOptions {
   /**
    * The group in the plugin's manifest. The plugin's endpoints must be in this group or below it. If the manifest has
    * no group, the endpoints may be in any group, except a reserved group, and a group that equals, or is below, the
-   * group of another plugin or of a kind of another owner.
+   * group of another plugin, or of a kind that another plugin, a CustomResourceDefinition or the server declares.
    */
   readonly group?: string;
   /** The revision of the interface for which the plugin is written. Default: `2.15`. */

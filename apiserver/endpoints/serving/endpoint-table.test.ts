@@ -132,14 +132,14 @@ describe('the endpoints of plugins', () => {
     it('ignores a controller without a version, with one warning that names class and plugin [spec 4.3-unversioned]', () => {
       owner('apples').add(Unversioned);
       expect(warnings).to.deep.equal([
-        'the controller Unversioned of plugin "apples" has no @ApiVersion and is ignored',
+        'the controller class Unversioned of plugin "apples" has no @ApiVersion and is ignored',
       ]);
       expect(paths()).to.deep.equal([]);
     });
 
     it('refuses a router without group and version', () => {
       expect(() => owner('a').add(route().GET('/x', answer).build())).to.throw('a router needs a group and a version');
-      expect(() => owner('b').add(() => undefined)).to.throw('without a group and a version');
+      expect(() => owner('b').add(() => undefined)).to.throw('without group and version');
     });
 
     it('refuses versions other than <group>/<version> in a plugin for revision 2.15, and other than <version> for 2.9 [spec 9-version-value-2.15, 9-version-value-2.9]', () => {
@@ -191,7 +191,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group, options), group).to.throw(`"${group}"`);
     });
 
-    it('refuses a group that is not a domain, or that is reserved for the service', () => {
+    it('refuses a group that is not a domain, or that is reserved for the server', () => {
       add('example.com');
       for (const group of ['homeostat.internal', 'plugin.api.homeostat.internal'])
         expect(() => add(group)).to.throw('is reserved');

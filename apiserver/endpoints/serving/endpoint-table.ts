@@ -32,11 +32,11 @@ export interface EndpointTableParts {
 /** The endpoints of one plugin. Until they are opened, requests to them receive a 503. */
 export interface OwnedEndpoints {
   /**
-   * Adds a router, or a controller: its class or an instance. A controller without `@ApiVersion` is ignored, with a
-   * warning.
-   * @throws Error when the value is neither a router nor a controller, when its group is reserved or belongs to another
-   * plugin, when the body schema or the permission of a route is invalid, or when one of its paths already belongs to a
-   * kind or to another plugin's route. After an error, no route of the endpoint is added.
+   * Adds a router, a controller class, or an instance of a controller class. A controller class without `@ApiVersion`
+   * is ignored, with a warning.
+   * @throws Error when the value is none of these, when its group is reserved or belongs to another plugin, when the
+   * body schema or the permission of a route is invalid, or when one of its paths already belongs to a kind or to
+   * another plugin's route. After an error, no route of the endpoint is added.
    */
   add(endpoint: Endpoint): void;
   /** Starts to handle requests. */
@@ -66,7 +66,7 @@ interface Placed {
   readonly entries: readonly RouterEntry[];
 }
 
-/** Keeps the endpoints of each plugin (spec 4.3), and finds the route for a request. */
+/** Keeps the endpoints of each plugin (specification, section 4.3), and finds the route for a request. */
 export class EndpointTable implements Endpoints {
   /** True while no plugin has endpoints. Only this class changes it. */
   isEmpty = true;
@@ -159,7 +159,7 @@ export class EndpointTable implements Endpoints {
     const router = definitionOf(endpoint);
     if (router === undefined) return this.#placeController(owner, endpoint);
     if (owner.revision === '2.9')
-      throw new Error('revision 2.9 has no functional endpoints: declare a controller with @ApiVersion');
+      throw new Error('revision 2.9 has no routers: declare endpoints by a controller class with @ApiVersion');
     if (router.groupVersion === undefined)
       throw new Error("a router needs a group and a version: begin it with route('<group>/<version>')");
     const groupVersion = this.#checkedGroupVersion(owner, 'the router', router.groupVersion);
@@ -171,7 +171,7 @@ export class EndpointTable implements Endpoints {
     if (controller === undefined) throw new TypeError(describeStranger(endpoint));
     const { className, apiVersion } = controller;
     if (apiVersion === undefined) {
-      const message = `the controller ${className} of plugin "${owner.name}" has no @ApiVersion and is ignored`;
+      const message = `the controller class ${className} of plugin "${owner.name}" has no @ApiVersion and is ignored`;
       this.#parts.logger.warn({ plugin: owner.name, controller: className }, message);
       return undefined;
     }
@@ -246,7 +246,7 @@ export class EndpointTable implements Endpoints {
   }
 }
 
-/** The number of segments before those of the routes: apis, group, version. */
+/** The number of segments of `/apis/<group>/<version>`, which precede the path of each route. */
 const mountLength = 3;
 
 function mountKey({ group, version }: { readonly group: string; readonly version: string }): string {
@@ -285,7 +285,7 @@ function collision(entry: MountedEntry, kind: GeneratedKind): Error {
 
 function describeStranger(value: unknown): string {
   if (typeof value === 'function' && !/^class\b/.test(Function.prototype.toString.call(value)))
-    return "an endpoint is a function without a group and a version: build a router with route('<group>/<version>')";
+    return "one endpoint is a bare function, without group and version: build a router with route('<group>/<version>')";
   const name = typeof value === 'function' ? `the class ${value.name}` : 'an endpoint';
   return `${name} is neither a router nor a controller: a router is what build() returns, a controller has @RestController and @ApiVersion`;
 }

@@ -1,13 +1,13 @@
 import { checkDnsSubdomain, quoteValue } from '@homeostat/controller-runtime/api';
 
-/** The revision of the interface for which a plugin is written (spec 9). */
+/** The revision of the interface for which a plugin is written (specification, section 9). */
 export type EndpointRevision = '2.15' | '2.9';
 
 const versionPattern = /^v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?$/;
 const versionRule = 'must be like v1, v1alpha1 or v2beta3';
 
 export interface GroupRules {
-  /** The domain of the server's own kinds, which no plugin may use. */
+  /** The domain of the server's own kinds. A plugin's groups must not be in this domain. */
   readonly serviceDomain: string;
   /**
    * The group in the plugin's manifest. If the manifest has no group, the plugin may use any group, except a reserved
@@ -43,19 +43,19 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
   if (!group.includes('.') || checkDnsSubdomain(group).length > 0)
     throw new Error(`the group ${name} must be a domain with at least one dot`);
   if (isAtOrBelow(group, serviceDomain))
-    throw new Error(`the group ${name} is reserved: ${serviceDomain} and its subdomains belong to the service`);
+    throw new Error(`the group ${name} is reserved: ${serviceDomain} and its subdomains belong to the server`);
   // The groups that consoleGroup, userGroup and publicGroup return pass this check, because they are below the plugin's
   // own group.
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
     throw new Error(`the group ${name} must be the plugin's own group ${ownGroup}, or a subdomain of it`);
   const taken = foreign.find((other) => isAtOrBelow(group, other.group) && !isWithin(ownGroup, other.group));
   if (taken !== undefined)
-    throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
+    throw new Error(`the group ${name} belongs to "${taken.owner}", which owns ${taken.group} and its subdomains`);
 }
 
 /**
- * True when `ownGroup`, the group in the plugin's manifest, equals `group`, which belongs to another owner, or is below
- * it. Then the plugin may use its own group, although this group is also in the domain of the other owner.
+ * True when the group in the plugin's manifest, `ownGroup`, equals another owner's group, `group`, or is a subdomain of
+ * `group`. Then the plugin may use its own group, although this group is also in the domain of the other owner.
  */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);

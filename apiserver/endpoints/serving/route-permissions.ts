@@ -15,7 +15,7 @@ export type NeededPermission =
       readonly name: string | undefined;
     };
 
-/** The number of segments before those of the routes: apis, group, version. */
+/** The number of segments of `/apis/<group>/<version>`, which precede the path of each route. */
 const mountLength = 3;
 
 /**
@@ -76,7 +76,7 @@ export function checkPermission(where: string, { definition }: MountedEntry): vo
   if (typeof verb !== 'string' || !/^[a-z]+$/.test(verb))
     throw new TypeError(`permission.verb of ${where} must be a verb in lower case, such as "get"`);
   if (typeof resource !== 'string' || !/^[a-z0-9-]+(\/[a-z0-9-]+)?$/.test(resource))
-    throw new TypeError(`permission.resource of ${where} must be a plural such as "persons", or "persons/greeting"`);
+    throw new TypeError(`permission.resource of ${where} must be <plural>[/<subresource>], such as "persons"`);
   const names = definition.segments.flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
   for (const [key, name] of Object.entries({ nameFrom, namespaceFrom })) {
     if (name !== undefined && !names.includes(name))

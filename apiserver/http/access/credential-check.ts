@@ -7,9 +7,9 @@ import { callerOf, impersonatorOf } from '../request/request-state.ts';
 export type CredentialCheck = () => boolean | Promise<boolean>;
 
 /**
- * Returns a check of a request's credential. If the authenticator gave the user who sent the request an `isValid`, the
- * check is this function. Otherwise the check authenticates the request again, and returns true if the result is the
- * same user with the same groups.
+ * Returns a check of a request's credential. If the user who sent the request has a function `isValid`, this function
+ * is the check. Otherwise the check authenticates the request again, and returns true if the result is the same user
+ * with the same groups.
  */
 export function credentialCheck(authenticator: Pick<Authenticator, 'ofRequest'>, context: Context): CredentialCheck {
   const user = impersonatorOf(context) ?? callerOf(context);

@@ -54,7 +54,7 @@ describe('BackupHandler', () => {
     await eventually(async () => (await refusal()) === undefined);
   });
 
-  it('deletes the backup file when the client disconnects before the file is complete, and sends the next backup', async () => {
+  it('deletes the backup file when the client disconnects before the file is complete; the next backup succeeds', async () => {
     const left = newContext();
     left.res.destroy();
     await handler.handle(left);
@@ -62,7 +62,7 @@ describe('BackupHandler', () => {
     await eventually(async () => (await refusal()) === undefined);
   });
 
-  it('refuses a backup when the user has lost the permission before the copy is made, and sends a later backup', async () => {
+  it('refuses a backup when the user has lost the permission before the copy is made; a later backup succeeds', async () => {
     keepOpen = () => {
       throw new ApiError('Forbidden', 'withdrawn');
     };
@@ -78,7 +78,7 @@ describe('BackupHandler', () => {
     expect(await refusal()).to.equal(undefined);
   });
 
-  it('refuses a backup with InsufficientStorage when the disk is full, and sends a later backup', async () => {
+  it('refuses a backup with InsufficientStorage when the disk is full; a later backup succeeds', async () => {
     failure = new StoreError('full', 'SQLite: database or disk is full');
     expect(await refusal()).to.include({ reason: 'InsufficientStorage' });
     failure = new StoreError('io', 'SQLite: disk I/O error');

@@ -34,7 +34,7 @@ export class ReencryptHandler {
   /** Starts the rewrite and the response. The rewrite ends when the client disconnects. */
   handle(context: Context): void {
     if (this.#response?.closed === false) {
-      throw new ApiError('TooManyRequests', 'objects are being encrypted again already, please try again later', {
+      throw new ApiError('TooManyRequests', 'another re-encryption is in progress, please try again later', {
         retryAfterSeconds: 10,
       });
     }

@@ -332,7 +332,8 @@ export class ResourceHandler {
 }
 
 /**
- * Adds the warnings to the response, and clears `context.state.warnings`: a later error would add those once more.
+ * Adds the warnings to the response. Clears `context.state.warnings`, because the response to a later error would
+ * otherwise get these warnings twice.
  */
 function warn(context: Context, warnings: readonly string[]): void {
   setWarnings(context, warnings);
@@ -355,7 +356,7 @@ function isRead({ method }: Context): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** The maximum number of names in one warning, because people read it. */
+/** The maximum number of names in one warning, so that people can read the warning. */
 const maxNamed = 5;
 
 /** Returns warnings about stored objects that a list leaves out because they cannot be read. */
@@ -365,9 +366,7 @@ function missingFrom({ cache, model }: Resource, namespace: string | undefined):
   if (broken.length === 0) return [];
   const names = broken.slice(0, maxNamed).map(({ key }) => `"${key}"`);
   const more = broken.length > maxNamed ? ', …' : '';
-  return [
-    `not listed, since they cannot be read: ${broken.length} of ${resourceName(model)}: ${names.join(', ')}${more}`,
-  ];
+  return [`unreadable objects of ${resourceName(model)} are not listed (${broken.length}): ${names.join(', ')}${more}`];
 }
 
 function keyAt(path: ResourcePath, name: string): ObjectKey {

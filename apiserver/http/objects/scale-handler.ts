@@ -31,8 +31,8 @@ export interface ScaleCall {
 const maxTries = 5;
 
 /**
- * Handles GET, PUT and PATCH of `/<name>/scale` (`autoscaling/v1` Scale), for kinds that declare the fields of their
- * replicas.
+ * Handles GET, PUT and PATCH of `/<name>/scale` (`autoscaling/v1` Scale), for kinds that declare which of their fields
+ * have the numbers of replicas.
  */
 export class ScaleHandler {
   readonly #registry: Registry;

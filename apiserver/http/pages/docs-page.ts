@@ -1,7 +1,7 @@
 /**
- * Returns the page at `/docs`: Swagger UI. Its scripts and styles are separate files, so that its policy need not allow
- * inline code. `root` is the relative path from the page to the server's root, since a proxy may add a prefix to the
- * path.
+ * Returns the page at `/docs`: Swagger UI. Its scripts and styles are separate files, so that {@link docsPolicy} need
+ * not allow inline code. `root` is the relative path from the page to the server's root, since a proxy may add a prefix
+ * to the path.
  */
 export const docsPage = (root: string): string => `<!doctype html>
 <html lang="en">

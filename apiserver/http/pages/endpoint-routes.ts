@@ -25,7 +25,7 @@ export interface EndpointParts extends CallSurroundings {
 
 type Found = Extract<RouteResult<MountedEntry>, { readonly kind: 'found' }>;
 
-/** Serves the endpoints of plugins (spec 4.3). The generated paths of kinds take precedence. */
+/** Serves the endpoints of plugins (specification, section 4.3). The generated paths of kinds take precedence. */
 export function endpointRoutes(parts: EndpointParts): Middleware {
   const { bodies } = parts;
   return function routeEndpoint(context, next) {
@@ -85,8 +85,9 @@ function sendWhole(context: Context, body: string | Uint8Array): void {
 }
 
 /**
- * Sends a response without a body, without koa. koa would set a Content-Type. A 205 needs a Content-Length (RFC 9110,
- * 15.3.6), but koa would remove it, and the connection would be closed.
+ * Sends a response without a body. koa must not send it, because koa would set a Content-Type, and would remove the
+ * Content-Length of a 205. A 205 needs a Content-Length (RFC 9110, 15.3.6): without this header, Node would have to
+ * close the connection after the response.
  */
 function sendEmpty(context: Context): void {
   const { res } = context;

@@ -27,7 +27,7 @@ export interface IssuerLoginRouteParts {
 const problems: Readonly<Record<LoginFailureReason, string>> = {
   refused: 'The provider refused the login.',
   invalid: 'The login did not succeed: it took too long, was used before, or began in another browser. Try again.',
-  'no user': 'The provider knows you, but this server does not accept that account.',
+  'no user': 'This server does not accept the account that the provider sent. The log of the server has the reason.',
   unavailable: 'The provider does not respond correctly. Try again later.',
 };
 

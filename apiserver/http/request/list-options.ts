@@ -18,7 +18,7 @@ export function readListOptions(query: QueryParameters): ListRequest {
   const page = readPage(query);
   const chunk = readChunk(query);
   if (page !== undefined && chunk !== undefined) {
-    throw new ApiError('BadRequest', 'page and size cannot be used together with limit and continue');
+    throw new ApiError('BadRequest', 'neither page nor size can be used together with limit or continue');
   }
   const resourceVersion = firstOf(query, 'resourceVersion');
   const sort = parseSort(allOf(query, 'sort').filter((term) => term !== ''));

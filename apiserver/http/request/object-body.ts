@@ -65,14 +65,14 @@ export function unsupported(accepted: readonly string[]): ApiError {
   return new ApiError('UnsupportedMediaType', message);
 }
 
-/** The kinds for which standard clients have their own types. */
+/** The typed kinds: a body with an object of such a kind may omit apiVersion and kind, see {@link typedBody}. */
 const typedKinds: ReadonlySet<string> = new Set([
   ...builtinKinds.map(nameOf),
   ...reviewKinds.map(nameOf),
   nameOf({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }),
 ]);
 
-/** True for kinds for which standard clients have their own types. */
+/** True for typed kinds, whose objects may omit apiVersion and kind in a body, see {@link typedBody}. */
 export function isTypedKind(model: Pick<ModelDescriptor, 'group' | 'kind'>): boolean {
   return typedKinds.has(nameOf(model));
 }

@@ -31,7 +31,7 @@ export function readPreconditionsHeader(context: WithHeaders): Preconditions | u
 }
 
 interface HeaderForm<T> {
-  /** The name of the header in messages. */
+  /** The header's name, as error messages print it. */
   readonly title: string;
   /** Parses a value of the header; returns undefined when the value is malformed. */
   readonly parse: (text: string) => T | undefined;

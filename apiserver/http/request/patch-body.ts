@@ -14,9 +14,10 @@ export const patchTypes: readonly string[] = [
 ];
 
 /**
- * Reads a patch by its media type. A strategic merge patch without directives counts as a merge patch. For a strategic
- * merge patch with directives, and for any other media type, throws a 415. The 415 lists the media types that the path
- * accepts (`takes`); if the patch has directives, the list does not contain the strategic merge patch.
+ * Reads a patch by its media type. A strategic merge patch without directives counts as a merge patch. Throws a 415 for
+ * a media type that is not in {@link patchTypes}, and for a strategic merge patch with directives. The 415 lists the
+ * media types that the path accepts (`takes`); if the patch has directives, the list does not contain the strategic
+ * merge patch.
  */
 export async function readPatch(context: Context, bodies: BodyCodec, takes: readonly string[]): Promise<PatchBody> {
   const type = readContentType(context.headers['content-type']);

@@ -7,8 +7,8 @@ import { invalidOptions } from '../../registry/object/resource-errors.ts';
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Returns the parameters of a request. They are parsed once and kept, because koa looks them up by the whole query at
- * each call.
+ * Returns the query parameters of a request. Keeps them in `context.state`, because koa looks them up by the whole
+ * query string at each read of `context.query`.
  */
 export function queryOf(context: Context): QueryParameters {
   const { state } = context;
@@ -39,7 +39,7 @@ export function integerOf(query: QueryParameters, name: string, least: number): 
   if (text === undefined) return undefined;
   // A number has at most 15 digits, because no list needs more, and JavaScript represents such numbers exactly.
   if (!/^\d{1,15}$/.test(text) || Number(text) < least) {
-    const message = `${name}: Invalid value: ${quote(text)}: must be a whole number from ${least}, of at most 15 digits`;
+    const message = `${name}: Invalid value: ${quote(text)}: must be a number of 1 to 15 digits, at least ${least}`;
     throw new ApiError('BadRequest', message);
   }
   return Number(text);

@@ -15,8 +15,8 @@ export interface RefusalLogParts {
 }
 
 /**
- * Logs refused requests in short lines, at most ten a minute. Each line has the number of refusals that were left out
- * before it.
+ * Logs refused requests in short lines, at most ten a minute. If refusals are left out, the next line has their number
+ * in `leftOut`.
  */
 export class RefusalLog {
   readonly #parts: RefusalLogParts;

@@ -95,7 +95,10 @@ export const applyType = 'application/apply-patch+yaml';
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** True for a GET that starts a watch. `watch=false`, `watch=0` and an empty value start none; Python sends `True`. */
+/**
+ * True for a GET that starts a watch. The parameter `watch` starts none when it is `0`, empty or `false`, in upper or
+ * lower case. Any other value starts a watch, such as `True`, which clients in Python send.
+ */
 export function isWatchRequest(context: Context, path: ResourcePath): boolean {
   if (context.method !== 'GET' || path.subresource !== undefined) return false;
   if (path.watch) return true;

@@ -40,8 +40,8 @@ async function sendLarge(context: Context, memory: AnswerMemory): Promise<void> 
   const isRead = context.method === 'GET' || context.method === 'HEAD';
   if (typeof context.body === 'string') context.body = Buffer.from(context.body);
   const bytes = context.body instanceof Buffer ? context.body.length : streamBytes;
-  // `hold` may refuse a response (503), `count` never does. The response to a write is only counted: the write is already
-  // done, and after a refusal the client would repeat it.
+  // `hold` may refuse a response (503), `count` never does. The response to a write is only counted: the write is
+  // already done, and after a refusal the client would repeat it.
   if (isRead) memory.hold(context, bytes);
   else memory.count(context, bytes);
   if (isRead && isCompressible(context)) await sendCompressed(context);

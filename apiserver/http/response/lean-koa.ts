@@ -118,10 +118,10 @@ interface KoaParts {
 }
 
 /**
- * A context with the members of koa's, for a target without a query. It creates koa's objects only when a handler uses
- * them. Most requests do not need them: their response is a status, a few headers and bytes, which this class keeps
- * until they are sent. At the first use of `res`, or of a member of koa that is not declared below, it creates koa's
- * objects, copies the state into them, and uses them from then on.
+ * A context with the members of koa's context, for a request without a query. It creates koa's objects only when a
+ * handler uses them. Most requests do not need them: their response is a status, a few headers and bytes, which this
+ * class keeps until they are sent. At the first use of `res`, or of a member of koa that is not declared below, it
+ * creates koa's objects, copies the state into them, and uses them from then on.
  */
 class LeanContext implements Shown {
   readonly app: Koa;

@@ -6,7 +6,7 @@ import { sendBytes, setYaml } from './responses.ts';
 
 /** A list: a JSON object whose last field is an array with an item for each entry. */
 export interface ListText {
-  /** All fields of the list except {@link field}; there is at least one. */
+  /** All fields of the list except {@link field}. The head has at least one field. */
   readonly head: object;
   readonly field: 'items' | 'rows';
   readonly entries: readonly { readonly bytes: Buffer; readonly size: number }[];
@@ -123,8 +123,8 @@ function asStored(object: Buffer): Buffer {
 }
 
 /**
- * Sends YAML in pieces. YAML that is shorter than {@link pieceBytes} and written without the worker, as for short
- * lists, is sent as a whole.
+ * Sends YAML in pieces. A short list is sent as a whole: its YAML is shorter than {@link pieceBytes}, and no piece of
+ * it needs the worker.
  */
 export function sendYamlPieces(context: Context, pieces: EncodedPieces): void {
   const made: Buffer[] = [];

@@ -19,7 +19,7 @@ interface List {
   readonly items: readonly Item[];
 }
 
-describe('responses for people', () => {
+describe('JSON responses', () => {
   let server: ApiServer;
 
   before(async () => {

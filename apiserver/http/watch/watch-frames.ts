@@ -77,8 +77,8 @@ interface Range {
 }
 
 /**
- * A batch of frames with at least this size is not made again when a change arrives later in the same pass. Its
- * watchers get this change with their next batch. This saves time and memory.
+ * When a change arrives later in the same pass, a batch of frames with at least this size stays as it is. Its watchers
+ * get the change with their next batch. This saves time and memory.
  */
 const longBatchBytes = 32 * 1024;
 
@@ -91,9 +91,7 @@ export class PassCache {
   readonly #batches = new Map<object, Map<number, Batch>>();
   readonly #chunks = new Map<Buffer, Buffer>();
 
-  /**
-   * Returns the frame of an event. The frame is created once for all watchers in a pass that receive the same event.
-   */
+  /** Returns the frame of an event. Watchers that receive the same event in one pass usually share the frame. */
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
     const byEntry = mapIn(this.#frames, format);
     const known = byEntry.get(entry);
@@ -107,10 +105,10 @@ export class PassCache {
   }
 
   /**
-   * Returns the next frames for the watchers of a group that have received all changes up to a revision. All these
-   * watchers share one batch. A change that comes after the batch was made causes a new batch, with two exceptions: a
-   * batch that a limit has cut, and a batch of at least {@link longBatchBytes}, are returned again. Their watchers are
-   * far behind, and get the change in a later batch.
+   * Returns the next frames for the watchers of a group that have received all changes up to `revision`. All these
+   * watchers share one batch. Makes a new batch if a change has arrived since the batch was made. But if a limit has
+   * cut the batch, or if the batch has at least {@link longBatchBytes}, returns the same batch: its watchers are far
+   * behind, and get the change in a later batch.
    */
   batchOf(group: object, { revision, latest }: Range, make: () => Batch): Batch {
     const batches = mapIn(this.#batches, group);

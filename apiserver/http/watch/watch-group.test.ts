@@ -7,7 +7,7 @@ import { jsonLines } from './watch-frames.ts';
 import { WatchGroups } from './watch-group.ts';
 import type { GroupMember, GroupParts, WatchGroup } from './watch-group.ts';
 
-/** A clock whose time passes only while a watcher is written to. */
+/** A fake clock that also advances with each write to a watcher. */
 class BusyClock extends FakeClock {
   #busyMs = 0;
 
@@ -26,7 +26,7 @@ describe('WatchGroups', () => {
   let feed: ChangeFeed;
   let groups: WatchGroups;
   let resource: GroupParts['resource'];
-  /** The names of the watchers in the order in which they were written to. */
+  /** The name of the watcher of each write, in the order of the writes. */
   let sent: string[];
   let costMs: number;
   let revision: number;

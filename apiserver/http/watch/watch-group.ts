@@ -24,8 +24,9 @@ interface GroupOwner {
 
 /**
  * Watchers that receive the same events. A change wakes the group once, and not each watcher. The group writes to its
- * watchers in rotation: each pass begins after the watcher to which the previous pass wrote last. So a change during a
- * pass first reaches the watchers that have waited longest.
+ * watchers in rotation: each pass begins after the watcher to which the previous pass wrote last. A change during a
+ * pass reaches the remaining watchers in this pass. The next pass begins with the watchers that this pass wrote to
+ * before the change.
  */
 export class WatchGroup implements Flushable {
   readonly #owner: GroupOwner;
@@ -45,8 +46,9 @@ export class WatchGroup implements Flushable {
 
   add(member: GroupMember): void {
     this.#members.add(member);
-    // The group writes to the next `#due` watchers, in the order of joining. The new watcher may come before some of
-    // these, so `#due` includes it: otherwise the last of them might not get the change.
+    // The group still has to write to the next `#due` watchers of the rotation. The new watcher joins at the end. After
+    // it, the rotation starts again with the first watcher, which may still be due. So `#due` counts the new watcher
+    // too: otherwise the last of the due watchers might not get the change.
     if (this.#due > 0) this.#due += 1;
   }
 

@@ -29,7 +29,7 @@ export interface WatchHandlerParts {
   readonly revisions: Revisions;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a random number in [0, 1), so that watches without a time limit end at different times. */
+  /** Returns a random number in [0, 1), so that watches for which the client sets no timeout end at different times. */
   readonly random: () => number;
   readonly bookmarkIntervalMs: number;
   /** The maximum number of watches. Further watches are refused (429). */
@@ -44,7 +44,7 @@ export interface WatchHandlerParts {
 
 const options = 'ListOptions';
 
-/** Starts the streams of `?watch=true`, and ends them when their kind is closed or the server stops. */
+/** Starts the streams of `?watch=true`, and ends them when their kind is no longer served or the server stops. */
 export class WatchHandler {
   readonly #parts: WatchHandlerParts;
   readonly #flushes: FlushCycle;
@@ -80,9 +80,9 @@ export class WatchHandler {
   }
 
   #begin(context: Context, { path, resource, from, onEnd }: Asked): Promise<void> | void {
-    // A watch that begins with the current objects, or at the current revision, may have to wait: with a resourceVersion,
-    // until memory has this revision; without one, until memory has all writes acknowledged before the request. Any other
-    // watch starts immediately, even if memory does not have its revision yet.
+    // A watch that begins with the current objects, or at the current revision, may have to wait: with a
+    // resourceVersion, until memory has this revision; without one, until memory has all writes acknowledged before the
+    // request. Any other watch starts immediately, even if memory does not have its revision yet.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     const begin = (): Promise<void> | void => {
       const selection = this.#parts.lister.select(resource, readWatchSelection(context.query, path));
@@ -237,8 +237,8 @@ interface WatchStart {
   readonly revision: number;
   /**
    * The Last-Event-ID of the request, or else its parameter `resourceVersion`; undefined without both. A watch with
-   * `initial`, or with a `revision` of 0, waits until memory has reached `resourceVersion`. Without a `resourceVersion`,
-   * it waits until memory has all writes that any replica acknowledged before the request.
+   * `initial`, or with a `revision` of 0, waits until memory has reached `resourceVersion`. Without a
+   * `resourceVersion`, it waits until memory has all writes that any replica acknowledged before the request.
    */
   readonly resourceVersion: string | undefined;
 }

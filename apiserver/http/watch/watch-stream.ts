@@ -268,9 +268,9 @@ export class WatchStream implements Flushable, GroupMember {
   }
 
   /**
-   * Returns a bookmark with the revision up to which the stream has sent all changes. If the stream has read its feed
-   * to the end, this is the revision of memory, which may be later than the last change of the kind. The bookmark at
-   * the end of the initial objects has the revision of these objects.
+   * Returns a bookmark with the revision up to which the stream has sent all changes. If the stream has read all
+   * changes in the change feed, this is the revision that memory has reached for all kinds, which may be later than the
+   * last change of this kind. The bookmark at the end of the initial objects has the revision of these objects.
    */
   #bookmark(initialEnd: boolean): Buffer {
     const { resource, format, currentRevision } = this.#parts;

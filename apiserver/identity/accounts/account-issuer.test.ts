@@ -20,7 +20,7 @@ const bound: BoundObject = { apiVersion: 'v1', kind: 'Secret', name: 's', uid: '
 describe('tokens that are signed by the key of service accounts', () => {
   let clock: FakeClock;
   let keys: SigningKeys;
-  /** The uids of the account and of the object; undefined once they are deleted. */
+  /** The current uids of the service account and of the object that tokens are bound to; undefined once deleted. */
   let uids: { account: string | undefined; object: string | undefined };
   let own: AccountIssuer;
   let authenticator: JwtAuthenticator;

@@ -55,7 +55,7 @@ export async function sendHttps(
   }
 }
 
-/** Fetches a JSON document. Rejects like {@link sendHttps}, for any status other than 200, and for invalid JSON. */
+/** Fetches a JSON document. Rejects when {@link sendHttps} rejects, the status is not 200, or the JSON is invalid. */
 export async function fetchJson(url: string, parts: HttpsParts): Promise<unknown> {
   const { status, text } = await sendHttps(url, parts, { headers: { accept: 'application/json' } });
   if (status !== 200) throw new Error(`${url}: status ${status}, not 200`);

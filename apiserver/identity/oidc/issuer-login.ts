@@ -15,7 +15,8 @@ import type { OidcIssuer } from './oidc-issuer.ts';
 const codeForm = /^[a-z_]{1,40}$/;
 
 /**
- * The codes of errors of openid-client that mean that an endpoint of the issuer is broken, whatever the browser sent.
+ * The error codes of openid-client for a broken endpoint of the issuer. The browser's parameters cannot cause these
+ * errors.
  */
 const brokenEndpoint: ReadonlySet<string> = new Set([
   'OAUTH_RESPONSE_IS_NOT_CONFORM',

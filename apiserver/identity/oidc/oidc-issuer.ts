@@ -55,8 +55,8 @@ export class OidcIssuer implements JwtIssuer {
     const user = { ...found, isValid: () => expiresMs > clock.now() && isKnown() };
     return {
       expiresMs,
-      // The token is valid only for this server: other services verify tokens at the issuer themselves. A token whose
-      // key the issuer has withdrawn is invalid.
+      // A defined `audience` names another service. For it, the token is not valid here: other services verify tokens
+      // at the issuer themselves. A token whose key the issuer has withdrawn is invalid.
       userFor: (audience) => (audience === undefined && isKnown() ? user : undefined),
     };
   }

@@ -19,8 +19,8 @@ interface Listed {
 export class ListedTokens implements TokenAuthenticator {
   #listed: ReadonlyMap<number, readonly Listed[]>;
   /**
-   * A cache of the tokens that were found in this list. All requests of a connection have the same token object, so the
-   * list is searched only once for each connection.
+   * The users of the tokens that were found in this list. While a connection sends the same header, all its requests
+   * share one `BearerToken`, so the list is searched only once for them.
    */
   #found = new WeakMap<BearerToken, UserInfo>();
 

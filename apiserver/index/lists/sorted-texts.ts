@@ -2,7 +2,10 @@ import { inBounds } from '../../base/in-bounds.ts';
 import { sortSteps } from '../../turns/sort-steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 
-/** The number of characters in a sort key ({@link keyOf}): 6 bytes, which a JavaScript number represents exactly. */
+/**
+ * The number of characters in a sort key ({@link keyOf}). Each character takes one byte, and a JavaScript number
+ * represents 6 bytes exactly.
+ */
 export const keyLength = 6;
 
 const keysPerStep = 4096;

@@ -33,13 +33,13 @@ describe('WaitingItems', () => {
     expect(sorted([...returned.flat(), ...rest])).to.deep.equal(sorted(all));
   });
 
-  it('the calls of add return the first 256 of 512 added items, in the order of their values', () => {
+  it('while 512 items are added, the calls of add return the 256 that were added first, sorted by value across the calls', () => {
     const waiting = new WaitingItems(byValue);
     const returned = itemsOf(512).map((item) => waiting.add(item));
     expect(returned.flat()).to.deep.equal(sorted(itemsOf(256)));
   });
 
-  it('contains exactly once each item that was added and neither removed nor returned', () => {
+  it('contains each added item exactly once, until remove() removes the item, or add() or takeAll() returns it', () => {
     const step = fc.oneof(
       { weight: 8, arbitrary: fc.record({ add: fc.integer({ min: 1, max: 200 }) }) },
       { weight: 3, arbitrary: fc.record({ remove: fc.nat() }) },

@@ -23,14 +23,14 @@ export interface Condition {
   /** False: an object meets the condition if one of its values passes the test. True: if none of them passes. */
   readonly negated: boolean;
   /**
-   * True when {@link candidatesOf} finds each object at most once for the field `test`. Then `Candidates.count` is the
-   * number of objects with a value that passes the test, unless the test has a function `accepts`, which may refuse
+   * True when {@link candidatesOf} finds each object at most once for this condition's test. Then `Candidates.count` is
+   * the number of objects with a value that passes the test, unless the test has a function `accepts`, which may refuse
    * some of the values.
    */
   readonly onePerObject: boolean;
 }
 
-/** The items of a sorted index at the ranks from..to-1. */
+/** The items of a sorted index at the ranks `from` to `to - 1`. */
 interface Slice {
   readonly list: SortedIndex;
   readonly from: number;
@@ -47,8 +47,8 @@ export interface Candidates {
 }
 
 /**
- * The maximum number of values that are tested one by one. More values are searched by bisection, because an object may
- * have 10,000 labels.
+ * The maximum number of an object's values that are tested one by one. If an object has more values (it may have 10,000
+ * labels), they are searched by bisection.
  */
 const fewValues = 8;
 
@@ -69,8 +69,8 @@ function passes(test: ValueTest, value: string): boolean {
     case 'listed':
       return test.values.has(value);
     case 'range':
-      // JavaScript compares strings by UTF-16 code units. This gives the right order here, because the bounds of a range
-      // consist of a label key, which is ASCII.
+      // JavaScript compares strings by UTF-16 code units. This gives the right order here, because the bounds of a
+      // range consist of a label key, which is ASCII.
       return value >= test.from && value < test.to && (test.accepts === undefined || test.accepts(value));
   }
 }

@@ -33,7 +33,10 @@ interface Snapshot {
   readonly entries: EntryPlaces;
 }
 
-/** Runs queries at earlier revisions, if the feed has all changes since the revision of the query. */
+/**
+ * Runs queries at earlier revisions, if the {@link ChangeFeed} (the latest changes of the kind, in memory) has all
+ * changes since the revision of the query.
+ */
 export class History {
   readonly #cache: KindCache;
   readonly #feed: ChangeFeed;
@@ -60,7 +63,7 @@ export class History {
    * current page. A long selection, and one that undoes more than 1,000 changes, runs in several turns of the event
    * loop. For a revision that is no longer current, the first call visits all matches, and keeps a snapshot of them.
    * While the snapshot is kept, each later call takes time in proportion to the length of its page. Throws, or rejects
-   * with, ApiError Expired when the feed no longer has all changes since the revision.
+   * with, ApiError Expired when the {@link ChangeFeed} no longer has all changes since the revision.
    */
   selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
     if (this.#known(query, revision) !== undefined) return this.selectAt(query, revision, page);
@@ -82,8 +85,8 @@ export class History {
   }
 
   /**
-   * Runs a query that selects few objects, at a revision after which many changes were made. Computes the states at this
-   * revision from the current ones, in several turns of the event loop.
+   * Runs a query that selects few objects, at a revision after which many changes were made. Computes the states at
+   * this revision from the current ones, in several turns of the event loop.
    */
   async #undoMany(query: Query, revision: number, page: PageBounds): Promise<SelectedEntries> {
     const present = select(this.#cache, query);
@@ -100,7 +103,7 @@ export class History {
     return pageOf(entries, page, found.visited);
   }
 
-  /** Returns all entries at a revision, in the order of a query's first key. */
+  /** Returns all entries at a revision, in the order of the query's first sort key. */
   async #allAt(query: Query, revision: number): Promise<EntryPlaces> {
     const first = inFirstOrder(query);
     const known = this.#known(first, revision);
@@ -113,8 +116,8 @@ export class History {
   }
 
   /**
-   * Returns the former states of the objects that have changed after a revision, up to this call: their states at that
-   * revision.
+   * Returns the states at a revision of all objects that have changed after this revision. Changes after this call do
+   * not count.
    */
   #statesAt(revision: number): Steps<FormerStates> {
     return formerStates(this.#feed, revision, this.#feed.revision);
@@ -128,7 +131,10 @@ export class History {
     if (snapshot.revision >= this.#feed.floor) this.#snapshots.set(keyOf(query, snapshot.revision), snapshot);
   }
 
-  /** Drops the snapshots of revisions after which the feed no longer has all changes. It is called after each trim. */
+  /**
+   * Drops the snapshots (kept results of queries) at revisions since which the feed no longer has all changes. Called
+   * when the feed has dropped changes.
+   */
   prune(): void {
     for (const [key, { revision }] of this.#snapshots.entries()) {
       if (revision < this.#feed.floor) this.#snapshots.delete(key);
@@ -212,8 +218,8 @@ function* undoLater(present: Steps<EntryPlaces>, query: Query, collected: Steps<
 }
 
 /**
- * Returns the former matches of a query, in its order: the present matches without the changed objects, and the former
- * states of the changed objects that match. `present` is in the query's order.
+ * Returns the former matches of a query, in the query's order: the present matches without the changed objects, and
+ * those former states of the changed objects that match the query. `present` is in the query's order.
  */
 function* undo(present: EntryPlaces, query: Query, states: FormerStates): Steps<EntryPlaces> {
   const compare = compareByOrder(query.order);

@@ -70,7 +70,8 @@ function compareKeyed({ descending }: SortKey, otherwise: CompareEntries): (a: K
 }
 
 /**
- * Returns the `count` smallest items. Most items are compared only with the largest of those that were found so far.
+ * Returns the `count` smallest items. Keeps the `count` smallest items found so far; most other items are compared only
+ * with the largest of these.
  */
 function smallest<T>(items: readonly T[], compare: (a: T, b: T) => number, count: number): readonly T[] {
   const best: T[] = [];
@@ -175,9 +176,9 @@ function walkKey(key: SortKey, { from, accepts, emit }: Walk): boolean {
 }
 
 /**
- * The entries with the same value of a sort key. In `list`, they have the ranks from..to-1. `start` is the position of
- * the group's first entry among all sorted entries. In a descending sort, or for absent values, it can differ from
- * `from`.
+ * The entries with the same value of a sort key. In `list`, they have the ranks `from` to `to - 1`. `start` is the
+ * position of the group's first entry among all sorted entries. In a descending sort, or for absent values, `start` can
+ * differ from `from`.
  */
 interface Group {
   readonly list: SortedIndex;

@@ -10,7 +10,10 @@ import { oneStepPerTurn } from '../../turns/one-step-per-turn.test-support.ts';
 import { allSteps } from '../../turns/steps.ts';
 
 const size = 6000;
-/** The number of objects in the short tier: a kind with fewer than 2,000 would not be prepared in several turns. */
+/**
+ * The number of objects in the test that `npm test` runs. A kind with at most 2,000 objects would not be prepared in
+ * several turns.
+ */
 const fewer = 2500;
 const teams = ['red', 'green', undefined];
 
@@ -109,7 +112,7 @@ describe('prepareQuery', () => {
     expectSame(next, options);
   });
 
-  it('builds the other indexes correctly when it takes the order of names from an index of names that is already built', async () => {
+  it('when the index of names is already built, takes the order of names from this index, and builds all other indexes correctly', async () => {
     const random = seededRandom(2);
     const cache = crowd(random, fewer);
     const byName = queries['a sort by name'] as QueryOptions;
@@ -134,7 +137,7 @@ describe('prepareQuery', () => {
     expect(missing.every((each) => each === undefined)).to.equal(true);
   });
 
-  it('keeps the prepared indexes when the contents of the cache are replaced, and updates them [slow]', () => {
+  it('keeps the prepared indexes, and updates them, when loadSteps() replaces the objects of the KindCache [slow]', () => {
     const cache = crowd(seededRandom(2));
     for (const options of Object.values(queries)) select(cache, compileQuery(cache, options));
     allSteps(cache.loadSteps([...cache.entries()].slice(0, 4000)));

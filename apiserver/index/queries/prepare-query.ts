@@ -3,8 +3,8 @@ import type { KindCache } from '../kind-cache.ts';
 import type { Query } from './query.ts';
 
 /**
- * The maximum number of objects for which an index is built in one turn when it is needed. The turn then takes some
- * milliseconds.
+ * The maximum number of objects of a kind for which a query itself builds its missing indexes, in one turn. The turn
+ * then takes some milliseconds.
  */
 const preparedAtOnce = 2_000;
 

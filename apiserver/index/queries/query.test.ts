@@ -89,7 +89,7 @@ describe('compileQuery', () => {
     ]);
   });
 
-  it('> and < compare labels as whole numbers below 2^63, and select no object whose label has another value', () => {
+  it('> and < compare labels as whole numbers below 2^63, and select no object whose label is not such a number', () => {
     const cache = createPersonCache();
     const isSelected = (label: string, operator: 'gt' | 'lt', limit: string) => {
       const query = compileQuery(cache, { labelSelector: [{ key: 'n', operator, values: [limit] }] });

@@ -52,8 +52,8 @@ const newestFirst: readonly SortRequest[] = [{ field: 'metadata.creationTimestam
 
 /**
  * Compiles a query for a cache. Throws ApiError BadRequest for a field without an index, with a message that names the
- * field and lists the indexed fields. Throws it also for a literal that is not valid for the index, for `>` or `<` with
- * a field, and for `>` or `<` with a literal that is not a number.
+ * field and lists the indexed fields. Throws it also for a literal that is not valid for the index, for `>` or `<` in a
+ * field selector, and for `>` or `<` in a label selector with a literal that is not a whole number from 0 to 2^63-1.
  */
 export function compileQuery(cache: KindCache, options: QueryOptions): Query {
   const { labelSelector = [], fieldSelector = [], namespace, sort = [] } = options;
@@ -98,7 +98,7 @@ function inOrder(selector: Selector): readonly string[] {
     .sort();
 }
 
-/** True when an entry, of any revision, is in the selection. */
+/** True when the query selects an entry. The entry may be a former state of its object. */
 export function matches(query: Query, entry: Entry): boolean {
   if (query.isEmpty) return false;
   for (const condition of query.conditions) {

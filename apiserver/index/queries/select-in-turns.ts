@@ -19,8 +19,8 @@ import { inBounds } from '../../base/in-bounds.ts';
 const checksPerStep = 16_384;
 
 /**
- * The maximum number of checks of a selection that runs in one turn of the event loop. The turn takes 5 ms, or up to 40
- * ms when the objects are not in the processor's caches.
+ * A selection with at most this number of checks runs in one turn of the event loop. This takes 5 ms, or up to 40 ms
+ * when the objects are not in the processor's caches.
  */
 const checksAtOnce = 4 * checksPerStep;
 

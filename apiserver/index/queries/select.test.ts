@@ -9,8 +9,8 @@ import { select } from './select.ts';
 const size = 20_000;
 
 /**
- * Creates persons with one of 100 ages, one of two teams (the first half is red), and one of ten values of the label
- * `app`. Every 40th person has tags.
+ * Creates persons with one of 100 ages, one of two teams (`red` for the first half of the persons), and one of ten
+ * values of the label `app`. Every 40th person has tags.
  */
 function createCrowd(): KindCache {
   const cache = createPersonCache();
@@ -31,7 +31,7 @@ function createCrowd(): KindCache {
   return cache;
 }
 
-describe('the objects that select visits', () => {
+describe('the objects that select() visits', () => {
   let cache: KindCache;
   before(() => {
     cache = createCrowd();
@@ -50,14 +50,14 @@ describe('the objects that select visits', () => {
     }
   });
 
-  it('are only the objects of the page for a sort by a multi-valued index; objects without a value are last', () => {
+  it('are, for a sort by a multi-valued index, only the objects of the page; objects without a value are last', () => {
     const sort = [{ field: 'spec.tags', direction: 'desc' as const }];
     const { entries, visited } = run({ sort }, { offset: 498, count: 4 });
     expect(entries.map((entry) => entry.name)).to.deep.equal(['p19920', 'p19960', 'p00001', 'p00002']);
     expect(visited).to.equal(4);
   });
 
-  it('are, for a sort by several keys, only objects whose first key has a value that occurs on the page', () => {
+  it('are, for a sort by several fields, only objects that share the value of the first field with an object of the page', () => {
     const { entries, visited } = run({ sort: [{ field: 'spec.age' }, { field: 'name', direction: 'desc' }] }, half);
     expect(entries[0]?.name).to.equal('p19950');
     expect(visited).to.be.at.most(400);
@@ -89,7 +89,7 @@ describe('the objects that select visits', () => {
     });
   });
 
-  it('are far fewer than all matching objects for a page with one requirement, because the index knows the number of matches', () => {
+  it('are, for a page of the objects that meet one requirement, far fewer than all that meet it, because the index knows the number of matches', () => {
     const ofLabel = run({ labelSelector: [{ key: 'app', operator: 'in', values: ['a3'] }] }, { count: 20 });
     expect(ofLabel.total).to.equal(size / 10);
     expect(ofLabel.visited).to.be.at.most(400);

@@ -33,7 +33,7 @@ export interface Plan {
    * Undefined when no index lists a set for any condition.
    */
   readonly candidates: Candidates | undefined;
-  /** The number of matches, if the ranks of indexes are enough to know it. */
+  /** The number of matches; undefined when objects must be visited to count them. */
   readonly total: number | undefined;
 }
 
@@ -112,9 +112,7 @@ function forEachOnce({ slices, exact }: Candidates, visit: (entry: Entry) => voi
   }
 }
 
-/**
- * Chooses the index with the fewest candidates; `total` is the number of matches, if the indexes are enough to know it.
- */
+/** Chooses the smallest set of candidates, and counts the matches if this is possible without a visit to objects. */
 export function planOf(cache: KindCache, conditions: readonly Condition[]): Plan {
   const [first] = conditions;
   if (first === undefined) return { candidates: undefined, total: cache.size };
@@ -188,8 +186,9 @@ function walkAndFilter(cache: KindCache, query: Query, { plan, bounds }: Choice)
     visited++;
     return matches(query, entry);
   };
-  // When the page is complete and the total unknown, the other matches are counted. They are counted among the
-  // remaining entries or among the candidates, whichever are fewer.
+  // When the page is complete but the total is unknown, the matches must still be counted. If the candidates are fewer
+  // than the entries that the walk has not visited, the walk stops, and all matches are counted among the candidates.
+  // Otherwise, the walk continues to the end.
   const mayStop = (): boolean =>
     matched >= bounds.to && (plan.total !== undefined || (candidates?.count ?? cache.size) < cache.size - visited);
   const emit = (entry: Entry): boolean => {

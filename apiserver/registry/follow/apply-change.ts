@@ -49,7 +49,7 @@ function applyTo(resource: Resource, change: Change, logger: Logger): boolean {
     const previous = op === 'create' ? undefined : presentOf(resource, { op, key: at });
     resource.apply({ op, key: at, entry, revision, previous });
   } catch (err) {
-    logger.error({ err, key, revision }, 'a change of another replica could not be applied');
+    logger.error({ err, key, revision }, 'could not update memory with a change of another replica');
   }
   return true;
 }

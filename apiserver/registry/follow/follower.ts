@@ -14,7 +14,7 @@ import type { UnservedLog } from '../kinds/unserved-log.ts';
 
 const changesPerPage = 1000;
 
-/** The bytes of changes that are applied in one turn of the event loop, which takes 5 to 10 ms. */
+/** The bytes of changes that are applied in one turn of the event loop. To apply them takes 5 to 10 ms. */
 const bytesPerTurn = 256 * 1024;
 
 /** The fixed cost of applying a change, expressed as a number of bytes that is added to the bytes of the change. */
@@ -42,8 +42,9 @@ export interface FollowerParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * True while a commit of this process is running. A hint then waits for at most {@link ownCommitMs}: the result of
-   * the commit says which changes came before the commit, and {@link Follower.reach} is called for them.
+   * True while a commit of this process is running. The follower then delays the read for a hint, by at most
+   * {@link ownCommitMs}: the result of the commit contains the revision before the commit, and {@link Follower.reach}
+   * then reads the changes up to that revision anyway.
    */
   readonly isCommitting: () => boolean;
   /** Returns the database's revision. */
@@ -63,8 +64,8 @@ export class Follower {
   /** The latest revision that a hint reported, or that a caller waits for. It is lowered when the hint was wrong. */
   #heard = 0;
   /**
-   * The latest revision that a hint reported, or that a caller waits for, since the last query for the database's
-   * revision began.
+   * The latest revision that a hint reported, or that a caller waits for. It is reset to 0 before each query for the
+   * database's revision. If the query finds no further changes, `#heard` gets this value.
    */
   #news = 0;
   #reading: Promise<void> | undefined;
@@ -107,7 +108,7 @@ export class Follower {
   }
 
   /**
-   * Starts to read the changes that hints have reported. Called once this process has no commit in progress, or, if a
+   * Starts to read the changes that hints have reported. Called when this process has no commit in progress, or, if a
    * commit takes longer, {@link ownCommitMs} after a hint.
    */
   resume(): void {
@@ -236,8 +237,9 @@ export class Follower {
 }
 
 /**
- * Fetches the conversions of objects that another replica has stored in another version, which happens while the
- * storage version is changed. Resolves without the conversions when a webhook fails or is slow.
+ * Fetches the conversions of objects that another replica has stored in another version. Replicas may store objects in
+ * different versions while the storage version is changed. Resolves without the conversions when a webhook fails or is
+ * slow.
  */
 async function convertChanges(
   changes: readonly Change[],

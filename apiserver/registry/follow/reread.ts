@@ -49,9 +49,9 @@ interface State {
 }
 
 /**
- * Updates memory when the changes after its revision are compacted: reads all objects again, and applies the new state
- * of all kinds in one turn of the event loop. Watchers lose their position (410), and subscribers in this process
- * receive the differences.
+ * Updates memory when the change log no longer has all changes that memory lacks: reads all objects again, and applies
+ * the new state of all kinds in one turn of the event loop. Watchers lose their position (410), and subscribers in this
+ * process receive the differences.
  */
 export async function reread(parts: RereadParts): Promise<void> {
   const { table, log, hidden, revisions } = parts;

@@ -5,7 +5,7 @@ import { storeUnavailable } from '../object/resource-errors.ts';
 import { applyChange } from './apply-change.ts';
 import type { MemoryParts } from './apply-change.ts';
 
-/** A row whose encryption is outdated, and the number of its kind. */
+/** A row whose encryption is outdated, and the number that identifies its kind in the database. */
 interface OutdatedRow extends Row {
   readonly kind: number;
 }

@@ -10,9 +10,9 @@ export interface Retention {
   readonly minChanges: number;
   /**
    * The maximum number of bytes of the changed objects in the history. Memory and the log in the database have the same
-   * history, whose bytes count once. Default 256 MiB, or an eighth of this process's part of the memory of the
-   * container or machine if this is less. Above this limit, the oldest changes are dropped from both, however recent
-   * they are: up to 256 changes at a time. The newest group of up to 256 changes always stays.
+   * history, whose bytes count once. Default 256 MiB, but at most an eighth of the memory that this process may use:
+   * its part of the memory of the container or machine. Above this limit, the oldest changes are dropped from both,
+   * however recent they are: up to 256 changes at a time. The newest group of up to 256 changes always stays.
    */
   readonly maxBytes: number;
 }
@@ -49,7 +49,7 @@ export interface CompactorParts {
   readonly retention: Retention;
   /** Drops the changes up to a revision from memory; resolves when this memory is free. */
   readonly trim: (revision: number) => Promise<void>;
-  /** True while memory is short. Then only the latest changes are kept, whatever their age is. */
+  /** True while memory is short. Then `minAgeMs` does not apply, and {@link shortChanges} changes are enough. */
   readonly isMemoryShort: () => boolean;
   /** The revision after which history is in memory. The first compaction removes older history from the store. */
   readonly floor: number;

@@ -29,8 +29,8 @@ function packed(
 }
 
 /**
- * Reads the entry with the revision of the given entry from `part`, which is a packed group of entries. The record and
- * the bytes of the returned entry are in new blocks.
+ * Finds in `part`, a packed group of entries, the entry that has the revision of the given entry. The record and the
+ * bytes of the returned entry are in new blocks.
  */
 function unpacked(part: KeptPart, { revision, bytes }: Entry): Entry {
   return part.entryAt(inBounds(part.find(revision)), bytes, new Slabs());

@@ -44,7 +44,7 @@ export class KeptReader {
     return this.#used;
   }
 
-  /** The revision up to which the kept records were read; 0 if none are used. */
+  /** The highest revision of the parts that were read; 0 if no part was read, or if the kept records were dropped. */
   get last(): number {
     return this.#last;
   }

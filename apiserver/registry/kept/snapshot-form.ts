@@ -47,9 +47,9 @@ export interface SnapshotFooter {
   /** Two columns with a number for each row: the position of its record in the block, and the hash of its key. */
   readonly columns: readonly [Piece, Piece];
   /**
-   * An index consists of sorted parts, such as its values, and the objects without a value. For each index, a list with
-   * one entry for each of its parts: the piece of the file with the numbers of the rows, sorted as in the part. The
-   * entry is null when the part is not built, or when the part stores a value in each item.
+   * For each index, a list with one entry for each of its parts. The parts are the sorted lists of which an index
+   * consists: for example, one part has the objects without a value. The entry is the piece of the file with the
+   * numbers of the rows, sorted as in the part; null when the part is not built, or stores a value in each item.
    */
   readonly orders: readonly (readonly (Piece | null)[])[];
   readonly facts: SnapshotFacts;

@@ -133,9 +133,9 @@ export class SnapshotKeeper {
 
   /**
    * Writes the snapshot of a kind that no longer changes, and then its mark: the database's entry with the nonce and
-   * the revision of the valid snapshot. If the kind has not changed since the start read its file, writes only the
-   * mark. Writes nothing for a kind that has few objects, an object that cannot be read, encrypted objects, or an index
-   * function without a `definition`. Logs a failure.
+   * the revision of the valid snapshot. If this process read the kind from a snapshot, and the kind has not changed
+   * since that snapshot, writes only the mark. Writes nothing for a kind that has few objects, an object that cannot be
+   * read, encrypted objects, or an index function without a `definition`. Logs a failure.
    */
   async save(of: SnapshotKind, state: SnapshotState): Promise<void> {
     const followed = this.#followed.get(of.kindNumber);
@@ -196,8 +196,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Writes the file of a kind, and returns its nonce; undefined for a kind with an index function without a
-   * `definition`, which can have no snapshot.
+   * Writes the file of a kind, and returns its nonce. Returns undefined when an index function of the kind has no
+   * `definition`, because such a kind can have no snapshot.
    */
   async #write({ cache, kind }: Followed, { kept }: SnapshotState): Promise<string | undefined> {
     const { store, uuid, program } = this.#parts;

@@ -17,9 +17,9 @@ export interface SnapshotSource {
 }
 
 /**
- * Writes the content of a cache into a new file that only its owner can read, in many turns of the event loop. Deletes
- * the former file first, so that the disk needs no space for two files. Leaves no file after a failure. The file is not
- * synced to the disk: the next start detects an incomplete file by its checksums.
+ * Writes the objects and indexes of a kind into a new file that only its owner can read, in many turns of the event
+ * loop. Deletes the former file first, so that the disk needs no space for two files. Leaves no file after a failure.
+ * The file is not synced to the disk: the next start detects an incomplete file by its checksums.
  */
 export async function writeSnapshot(path: string, source: SnapshotSource): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });

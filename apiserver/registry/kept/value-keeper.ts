@@ -161,7 +161,7 @@ export class ValueKeeper {
     this.#saving = this.#closeAfter(this.#saving, closed);
   }
 
-  /** Saves the records of the kinds with at least this many changes. Logs a failure. */
+  /** Saves the records of each kind in which at least `fewest` objects changed since the last save. Logs a failure. */
   save(fewest: number): Promise<void> {
     this.#saving = this.#saveAfter(this.#saving, fewest);
     return this.#saving;

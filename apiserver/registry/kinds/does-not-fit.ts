@@ -28,8 +28,8 @@ export class DoesNotFit extends Error {
   }
 
   /**
-   * Returns the error for the user, which says how much memory all stored objects need. To count them, this method reads
-   * all objects from the store. So the caller must first let go of the objects that it has in memory.
+   * Returns the error for the user, which says how much memory all stored objects need. To count them, this method
+   * reads all objects from the store. So the caller must first let go of the objects that it has in memory.
    */
   async explained(memory: LoadMemory, store: Store): Promise<IndexBuildError> {
     return new IndexBuildError(memory.needOf(await countObjects(memory, store), this.#use, this.#read));

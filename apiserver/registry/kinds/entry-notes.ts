@@ -42,7 +42,7 @@ export class EntryNotes {
   }
 
   /**
-   * Returns the entry of a change, made from the change's note: the object's record, as the writer sent it. Returns
+   * Returns the entry of a change, with the record that the writer of the object sent in the change's note. Returns
    * undefined when there is no note that this process can use, so that the object has to be parsed. @throws
    * BrokenObjectError
    */

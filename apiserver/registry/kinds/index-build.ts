@@ -21,7 +21,10 @@ export async function checkUnique(cache: KindCache): Promise<void> {
   );
 }
 
-/** Returns the numbers that the store has for the unique indexes, by the indexes' names. */
+/**
+ * Returns the numbers that identify the unique indexes in the store, by the names of the indexes. A new index gets its
+ * number here. The index `metadata.name` has no number.
+ */
 export async function numberIndexes(cache: KindCache, store: Store): Promise<Map<string, number>> {
   const { group, plural } = cache.descriptor;
   const numbers = new Map<string, number>();

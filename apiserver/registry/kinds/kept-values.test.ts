@@ -174,7 +174,7 @@ class Served {
     await this.#store.compact(this.#revision, 1000);
   }
 
-  /** Returns false when the process was killed during the call. */
+  /** Saves the values. Returns false after `calls` changes of the store: then the process counts as killed. */
   async save(calls = Infinity): Promise<boolean> {
     this.#calls.left = calls;
     await this.#keeper.save(1);
@@ -268,7 +268,7 @@ describe('a start that uses kept index values', () => {
             await served.close();
           }
         }),
-        // Random steps may read no kept values. These steps read ten.
+        // With random steps alone, the restarts might use no kept values. After `tenWrites`, a restart uses ten.
         { numRuns, examples: [[tenWrites]] },
       );
       expect(used, 'kept values were read').to.be.above(numRuns);

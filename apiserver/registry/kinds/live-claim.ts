@@ -34,12 +34,15 @@ export interface CreationRule {
 }
 
 /**
- * The claims of namespaces and definitions, by their entries. A claim is reused, because stores compare the claims of a
- * batch by identity.
+ * The claims that namespaces and definitions hold, by the entries of these objects. All creations that require a claim
+ * get the same RequiredClaim, because stores compare the claims of a batch by identity.
  */
 const claims = new WeakMap<Entry, RequiredClaim>();
 
-/** Returns the claim of a namespace or definition, which the creation of each of its objects requires. */
+/**
+ * Returns the claim that a namespace or definition holds. Each creation of an object in the namespace, or of the
+ * defined kind, requires the claim.
+ */
 export function liveClaim(resource: Resource, entry: Entry): RequiredClaim {
   const known = claims.get(entry);
   if (known !== undefined) return known;

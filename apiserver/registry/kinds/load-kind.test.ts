@@ -236,12 +236,13 @@ describe('loadKind', () => {
 
   const served = (): Served => new Served(join(folder, `${(files += 1)}.db`));
 
-  // A single random sequence may have no object that a snapshot could contain, so the short form has a fixed sequence.
+  // A single random sequence may restore too few objects from snapshots, so the short form of this test has a fixed
+  // seed.
   for (const [numRuns, tier, seed] of [
     [1, '', { seed: 1 }],
     [20, ' [slow]', {}],
   ] as const) {
-    it(`reads the same from a snapshot and the changes after it as from the database, after random writes, stops and kills${tier}`, async () => {
+    it(`gets the same objects and indexes from the database alone and with a snapshot, after random writes, stops and kills${tier}`, async () => {
       let restored = 0;
       const run = async (drawn: readonly ({ readonly step: string } & Partial<Written>)[]): Promise<void> => {
         const kind = served();

@@ -30,7 +30,7 @@ const bytesPerTurn = 128 * 1024;
 export interface LoadParts extends CheckedReadParts {
   readonly memory: LoadMemory;
   readonly snapshots?: SnapshotKeeper | undefined;
-  /** The revision that memory had when the opening of the kind began. */
+  /** The newest revision that the server's memory had reached when the kind began to open. */
   readonly current: number;
   /** The changes of the kind's objects that are in memory, in the `UnservedLog`, up to the revision {@link current}. */
   readonly changes: readonly Change[];
@@ -95,7 +95,7 @@ async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKi
   if (snapshots === undefined || restored === undefined) return undefined;
   const { table } = restored.contents;
   if (!isSearchable(table, random)) {
-    snapshots.reject(cache, kind, 'the hashes of the names in the snapshot do not find the objects');
+    snapshots.reject(cache, kind, 'objects in the snapshot cannot be found by the hashes of their names');
     return undefined;
   }
   const sampled = { length: table.size, entry: (row: number) => table.entry(row) };
@@ -125,8 +125,8 @@ function isSearchable(table: EntryTable, random: () => number): boolean {
 
 /**
  * Applies changes in their order, in several turns of the event loop. Returns false when one of the changed objects
- * cannot be indexed or converted. The snapshot is then not used: the kind is read from the database, which fetches
- * missing conversions and reports other errors.
+ * cannot be indexed or converted. Then the caller reads the kind from the database instead of the snapshot. That read
+ * fetches missing conversions, and reports other errors.
  */
 async function areApplied(reader: KindReader, changes: readonly Change[]): Promise<boolean> {
   let bytes = 0;

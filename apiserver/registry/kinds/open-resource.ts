@@ -201,8 +201,8 @@ function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: Re
 }
 
 /**
- * Converts changes of the log to changes of the feed, by revision; in several turns of the event loop when there are
- * many. A change whose object a webhook does not convert counts as unreadable.
+ * Converts changes of the log to changes of the feed, in several turns of the event loop when there are many. The keys
+ * of the result are revisions. A change counts as unreadable if a webhook fails to convert its object.
  */
 async function restoreChanges(
   resource: Resource,
@@ -228,8 +228,8 @@ function rowsOf(change: Change): readonly Row[] {
 }
 
 /**
- * Converts a change of the log to a change of the feed. If the change is the last one of its object, as most are, this
- * takes the new state from memory; otherwise it decodes the new state from the log.
+ * Converts a change of the log to a change of the feed. Takes the new state from memory if the change is the last one
+ * of its object, as most are; otherwise decodes the new state from the log.
  */
 function restore(resource: Resource, change: Change): FeedChange {
   const { cache, keyPrefix } = resource;

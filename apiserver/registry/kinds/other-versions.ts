@@ -43,8 +43,8 @@ export function* changesInVersion(versions: Versions, { before, after }: States)
 }
 
 /**
- * Converts a copy of an object. A copy is needed because a conversion freezes its argument, and the write still uses
- * the object.
+ * Converts a copy of an object, because a conversion freezes its argument, and the write changes the object after this
+ * call.
  */
 export function project(object: ApiObject, { from, to, storage }: Versions): ApiObject {
   const copy = structuredClone(object);

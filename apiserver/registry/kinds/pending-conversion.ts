@@ -19,8 +19,8 @@ export class PendingConversion extends Error {
   readonly apiVersion: string;
   readonly converter: RemoteConverter;
   /**
-   * True when the work can continue without the conversion. If the webhook fails, the work runs again, and the
-   * conversion throws an ApiError that the work handles.
+   * True when the work can succeed without the conversion. If the webhook fails, the work runs again; then the
+   * conversion throws an ApiError, and the work catches it.
    */
   isOptional = false;
 
@@ -54,8 +54,9 @@ export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
 
 /**
  * Runs `work`; each time `work` needs a conversion that is missing, asks the webhook for it, and runs `work` again. If
- * the webhook fails for an optional conversion, the next run of `work` gets this error from the conversion. The
- * conversion throws the error until the caller calls the function that is added to `refusals`.
+ * the webhook fails for an optional conversion, the conversion throws the webhook's error in the next runs of `work`.
+ * For each such conversion, adds a function to `refusals`; the conversion throws the error until the caller calls this
+ * function.
  */
 async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
   for (let fetches = 0; fetches < maxFetches; fetches += 1) {

@@ -54,7 +54,7 @@ export async function readChecked(kind: KindReader, parts: CheckedReadParts): Pr
     await keeper.finish(kindNumber);
     return entries;
   }
-  await kept.drop(`the values differ from computed values in these indexes: ${varying.join(', ')}`);
+  await kept.drop(`the kept values differ from newly computed values in these indexes: ${varying.join(', ')}`);
   const computed = await readKind(kind, parts);
   await keeper.finish(kindNumber);
   return computed;

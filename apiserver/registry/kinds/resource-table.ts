@@ -25,7 +25,7 @@ interface TableEvents {
   readonly closed: (resource: Resource) => void;
   /**
    * Called when an object of a served kind cannot be read before a webhook has converted it. The kind then has to be
-   * read again.
+   * closed and opened again, so that its objects are converted.
    */
   readonly unconverted: (resource: Resource) => void;
 }
@@ -271,7 +271,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 }
 
-/** Returns the 503 for a kind that has no resource. */
+/** Returns the 503 for a kind that is being indexed, or whose objects could not be indexed. */
 function notServedYet({ registration, hasFailed }: Slot): ApiError {
   const { descriptor } = registration;
   if (!hasFailed) return notReady(descriptor);

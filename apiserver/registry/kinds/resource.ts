@@ -35,14 +35,14 @@ const claimedPerStep = 2000;
 export interface ResourceParts {
   /** The rules of the storage version. */
   readonly rules: Rules;
-  /** The other served versions of the kind. */
+  /** The served versions of the kind except the storage version. */
   readonly versions: readonly OtherVersion[];
   readonly convertStored: ConvertStored;
   /** Called when a stored object cannot be converted to the requested version. */
   readonly onUnreadable: (error: unknown) => void;
   /** The owner of the model: a plugin's name, `service`, or `crd:<name>` for a CustomResourceDefinition. */
   readonly owner: string;
-  /** The author of the model. */
+  /** The author of the schema. `code`: a plugin or the server. `client`: a client that has declared the kind. */
   readonly origin: SchemaOrigin;
   readonly kindNumber: number;
   readonly cache: KindCache;
@@ -76,9 +76,9 @@ interface Other {
 }
 
 /**
- * A kind that is served: its rules, its objects in memory and its changes. Objects in memory, in indexes and in the
- * feed have the storage version. For each other version there is another resource, which has its own rules, and shares
- * everything else with the resource of the storage version.
+ * A kind that is served: its rules, its objects in memory, and its latest changes (`feed`). Objects in memory, in
+ * indexes and in `feed` have the storage version. For each other version there is another resource, which has its own
+ * rules, and shares everything else with the resource of the storage version.
  */
 export class Resource {
   /** The resource of the same kind in the storage version; usually this resource itself. */
@@ -162,8 +162,8 @@ export class Resource {
   }
 
   /**
-   * Returns the kind in its storage version, or in another version that is served; undefined for any other version.
-   * Call it on the storage version.
+   * Returns the resource for `version`; undefined if this is neither the storage version nor a served version. Call
+   * this method on the resource of the storage version.
    */
   inVersion(version: string): Resource | undefined {
     return version === this.model.version ? this : this.#versions.get(version);
@@ -343,8 +343,8 @@ export class Resource {
 
   /**
    * Adds `changesIn` to the rules of a version if the kind has several versions. `changesIn` returns the fields that a
-   * write changes, with the names that these fields have in a given version. A field manager that wrote in that version
-   * owns fields under these names, and no longer owns the fields that the write changes.
+   * write changes, with the names that these fields have in a given version. These names are needed to take the changed
+   * fields from other field managers: each manager owns fields under the names of the version in which it wrote.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;

@@ -107,7 +107,7 @@ describe('SchemeManager', () => {
     expect(manager.lookup(gvk)?.descriptor.indexes).to.deep.equal([byName]);
   });
 
-  it('refuses a kind of another owner, with a message that names both owners', () => {
+  it('refuses a kind that another plugin has registered, with a message that names both plugins', () => {
     manager.register(Person, undefined, plugin);
     expect(() => manager.register(Person, undefined, { owner: 'intruder' }))
       .to.throw(ModelError, 'gvk')
@@ -132,7 +132,7 @@ describe('SchemeManager', () => {
     for (const names of taken) {
       expect(() => manager.register(model(names), undefined, plugin), JSON.stringify(names)).to.throw(
         ModelError,
-        'Person of "people"',
+        'Person, which belongs to "people"',
       );
     }
     manager.register(model({ kind: 'Human', singular: 'human', group: 'other.example.com' }), undefined, plugin);
@@ -224,7 +224,7 @@ describe('SchemeManager', () => {
     expect(manager.lookup(gvk)?.owner).to.equal('people');
   });
 
-  it('gives each plugin a scheme manager that lists only the kinds of this plugin [spec 2.1-group-owned]', () => {
+  it('gives each plugin an OwnedScheme, which lists only the kinds of the plugin and refuses other groups [spec 2.1-group-owned]', () => {
     const scheme = manager.forOwner('people', { group: 'people.example.com' });
     manager.register(model({ group: 'other.example.com' }), undefined, { owner: 'other' });
     const registration = scheme.register(Person, (indexSpecs) => {
@@ -267,7 +267,7 @@ describe('SchemeManager', () => {
 
     const refusals: readonly (readonly [what: string, next: ModelDescriptor, owner: string, rule: string])[] = [
       ['a model that is not registered', model({ version: 'v2' }), 'people', 'is not registered'],
-      ['the kind of another owner', model({}), 'other', '"people"'],
+      ['a kind that another plugin has registered', model({}), 'other', '"people"'],
       ['another plural', model({ plural: 'people' }), 'people', 'plural: must stay "persons"'],
       ['another scope', { ...model({}), scope: 'Namespaced' }, 'people', 'scope: must stay "Cluster"'],
       [

@@ -6,18 +6,18 @@ import { vaultKind } from '../../vault/vault-kind.ts';
 import { expressionJudge } from '../rules/expression-judge.ts';
 import { versionsOfKind } from './kind-versions.ts';
 
-/** A registered version of a kind. The object is frozen. */
+/** A frozen value that describes a registered version of a kind. */
 export interface Registration<T extends ApiObject = ApiObject> {
   /** The model, with its own indexes and those that the callback of the registration added. */
   readonly descriptor: ModelDescriptor<T>;
   /** The owner of the model: a plugin's name, `service`, or `crd:<name>` for a CustomResourceDefinition. */
   readonly owner: string;
-  /** The author of the schema. */
+  /** The author of the schema. `code`: a plugin or the server. `client`: a client that has declared the kind. */
   readonly origin: SchemaOrigin;
 }
 
 export interface RegisterOptions {
-  /** The owner of the model. Default `service`: the server itself. Only this owner may use reserved groups. */
+  /** The owner of the model. Default `service`, the server itself, which alone may use reserved groups and plurals. */
   readonly owner?: string;
   /** The group in the manifest of the plugin. Its models must be in this group or below it. */
   readonly group?: string;
@@ -25,7 +25,10 @@ export interface RegisterOptions {
   readonly origin?: SchemaOrigin;
 }
 
-/** A synchronous function that declares the indexes of a model while the model is registered (spec 2.8). */
+/**
+ * A synchronous function that declares the indexes of a model while the model is registered (specification, section
+ * 2.8).
+ */
 export type IndexCallback<T extends ApiObject> = (indexSpecs: IndexSpecs<T>) => void;
 
 interface SchemeEvents {
@@ -43,7 +46,10 @@ export const serviceOwner = 'service';
  * kind. All methods are synchronous; listeners react to registrations.
  */
 export class SchemeManager {
-  /** The domain of the service's own groups, in and below which no plugin may register a kind (spec 2.1). */
+  /**
+   * The domain of the service's own groups, in and below which no plugin may register a kind (section 2.1 of the
+   * specification).
+   */
   readonly serviceDomain: string;
   /** The kinds, each with the model that was registered, which is the model of its storage version. */
   readonly #kinds = new Map<string, Registration>();
@@ -58,12 +64,12 @@ export class SchemeManager {
   }
 
   /**
-   * Registers a model, with its other versions if it has any (`defineVersions`). `options.owner` says who declares
-   * the model: a plugin, a CustomResourceDefinition or the server. If this owner has already registered this version
-   * of the kind, nothing changes, even if the schema differs, and the first registration is returned. An error leaves
-   * all registrations as they were. @throws ModelError that names the attribute and the rule that it breaks, or both
-   * owners if another one has registered the kind, or the indexes that differ from the first registration; any error of
-   * the callback or of a listener.
+   * Registers a model, with its other versions if it has any (`defineVersions`). `callback` declares further indexes.
+   * `options.owner` says who declares the model: a plugin, a CustomResourceDefinition or the server. If this owner has
+   * already registered this version of the kind, returns the first registration and changes nothing, even if the schema
+   * differs. An error leaves all registrations as they were. @throws ModelError for an attribute that breaks a rule
+   * (names both); for a kind that another owner has registered (names both owners); for a second registration with
+   * other indexes than the first one (names the indexes). Also throws any error of `callback` or of a listener.
    */
   register<T extends ApiObject>(
     model: Model<T>,
@@ -127,7 +133,7 @@ export class SchemeManager {
   /**
    * Unregisters all versions of a kind; returns false when the kind is not registered. All listeners are called, even
    * if one throws; their errors are thrown together.
-   * @throws ModelError when the kind has another owner.
+   * @throws ModelError when another owner than `owner` has registered the kind.
    */
   unregister(model: Model | GroupVersionKind, owner: string): boolean {
     const gvk = typeof model === 'function' ? descriptorOf(model) : model;
@@ -165,7 +171,7 @@ export class SchemeManager {
     return () => this.#emitter.off(event, listener);
   }
 
-  /** Returns a scheme manager for one plugin. Its models have this owner, and must be in `group` or below it. */
+  /** Returns the scheme for the plugin `owner`. The plugin's models must be in `group` or below it. */
   forOwner(owner: string, options: { readonly group?: string } = {}): OwnedScheme {
     return new OwnedScheme(this, { ...options, owner });
   }
@@ -220,7 +226,7 @@ export class SchemeManager {
   }
 }
 
-/** The scheme manager for one plugin. */
+/** A plugin's access to the {@link SchemeManager}: registers, unregisters and lists only the kinds of the plugin. */
 export class OwnedScheme {
   readonly #manager: SchemeManager;
   readonly #options: RegisterOptions & { readonly owner: string };
@@ -235,7 +241,7 @@ export class OwnedScheme {
     return this.#manager.register(model, callback, this.#options);
   }
 
-  /** Unregisters all versions of a kind. @throws ModelError when the kind has another owner. */
+  /** Unregisters all versions of a kind. @throws ModelError when another owner than this plugin has registered it. */
   unregister(model: Model | GroupVersionKind): boolean {
     return this.#manager.unregister(model, this.#options.owner);
   }
@@ -254,8 +260,8 @@ function withIndexes<T extends ApiObject>(
   const returned: unknown = callback?.(indexSpecs);
   indexSpecs.close();
   if (returned instanceof Promise) {
-    // An asynchronous callback is refused. If its promise rejects later, or it declares more indexes later, this is
-    // ignored.
+    // An asynchronous callback is refused here. If its promise rejects, for example because the callback declares an
+    // index later, the rejection is ignored.
     returned.catch(() => undefined);
     throw new ModelError(declared.kind, 'indexes', 'the callback that declares indexes must not be asynchronous');
   }
@@ -319,7 +325,7 @@ function takenBy(descriptor: ModelDescriptor, attribute: string, other: Registra
   const { group, version, kind } = other.descriptor;
   const rule =
     attribute === 'plural' || attribute === 'singular'
-      ? `"${descriptor[attribute]}" is already a name of ${group}/${version} ${kind} of "${other.owner}"`
+      ? `"${descriptor[attribute]}" is already a name of ${group}/${version} ${kind}, which belongs to "${other.owner}"`
       : `${group}/${version} ${kind} belongs to "${other.owner}", not to "${owner}"`;
   return new ModelError(descriptor.kind, attribute, rule);
 }

@@ -2,8 +2,8 @@ import { CompactedError } from '../../store/store.ts';
 import type { Change, Store } from '../../store/store.ts';
 
 /**
- * The number of changes of the first page that is read. Each next page has twice as many, up to {@link maxPage}. But if
- * twice as many would have more than {@link maxPageBytes}, the next page has half as many.
+ * The number of changes in the first page that is read. After a page with more than half of {@link maxPageBytes}, the
+ * next page has half as many changes as that page. Otherwise it has twice as many, up to {@link maxPage}.
  */
 const firstPage = 16;
 const maxPage = 2000;
@@ -16,9 +16,9 @@ export interface KindLog {
   readonly changes: readonly Change[];
 }
 
-/** The state of memory when a kind began to open. */
+/** The revision at which a kind began to open, and whether changes after this revision were lost. */
 export interface OpeningPlace {
-  /** The revision that memory had when the kind began to open. */
+  /** The newest revision that the server's memory had reached when the kind began to open. */
   readonly revision: number;
   /**
    * Returns true when changes after {@link revision} were dropped from memory or compacted. Then the opening of the

@@ -1,6 +1,6 @@
 const form = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/;
 
-// The ranks of the stages of a version. A stable version has no stage, and the highest rank.
+// The ranks of the stages of a version. A stable version has no stage; it ranks above both stages.
 const ranks: Readonly<Record<string, number>> = { alpha: 0, beta: 1 };
 
 /**

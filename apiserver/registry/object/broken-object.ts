@@ -52,11 +52,11 @@ export function unconvertedEntry(cache: KindCache, row: Row): BrokenEntry {
   return Object.assign(brokenEntry(cache, row, problem), { isUnconverted: true });
 }
 
-/** The start of an object's bytes, up to its uid. */
+/** Matches the start of an object's bytes, up to the end of its uid. The groups are the name and the uid. */
 const beginning =
   /^\{"apiVersion":"[^"]*","kind":"[^"]*","metadata":\{"name":"([^"]*)",(?:"\w+":"[^"]*",){0,3}?"uid":"([\w-]{1,64})"/;
 
-/** The number of bytes that contain the start of any object, up to its uid. */
+/** The number of bytes that contain the start of any object, up to the end of its uid. */
 const beginningBytes = 4096;
 
 function uidOf(data: Uint8Array, name: string): string | undefined {

@@ -24,7 +24,7 @@ interface DecodeOptions {
   readonly freeze?: ((value: unknown) => unknown) | undefined;
   /**
    * The number of bytes after which a step ends. The step still parses the current member, so it may parse twice as
-   * many bytes. A longer string is parsed in one step. Default 16 KB.
+   * many bytes. A string is parsed in one step, even if it has more bytes than `most`. Default 16 KB.
    */
   readonly most?: number;
 }
@@ -64,8 +64,8 @@ function* readSteps(text: Text, range: Range): DecodeSteps<unknown> {
   yield;
   const opened = text.bytes[range.from];
   const closed = text.bytes[range.to - 1];
-  // If white space follows the opening bracket, the text is parsed as a whole, because the list or object may be empty:
-  // parts must have at least one member. The server's own JSON has no white space.
+  // A part must have at least one member, but a list or object that has only white space has none. So a text with white
+  // space after the opening bracket is parsed as a whole. The server's own JSON has no white space.
   const isLong = range.to - range.from > text.most && !isSpace(text.bytes[range.from + 1]);
   let whole: object | undefined;
   if (isLong && opened === openList && closed === closeList) whole = yield* listSteps(text, range);
@@ -76,7 +76,10 @@ function* readSteps(text: Text, range: Range): DecodeSteps<unknown> {
   return text.freeze === undefined ? whole : Object.freeze(whole);
 }
 
-/** Parses a list in steps. Returns undefined, or throws SyntaxError, if the text is not valid. */
+/**
+ * Parses a list in steps. Throws SyntaxError for some invalid texts, and returns undefined for the others, so that the
+ * caller parses the text as a whole and JSON.parse throws its SyntaxError.
+ */
 function* listSteps(text: Text, range: Range): DecodeSteps<unknown[] | undefined> {
   const list: unknown[] = [];
   for (const part of partsOf(text, range)) {
@@ -97,7 +100,7 @@ function* listSteps(text: Text, range: Range): DecodeSteps<unknown[] | undefined
   return list;
 }
 
-/** Parses an object in steps. Returns undefined, or throws SyntaxError, if the text is not valid. */
+/** Parses an object in steps. Treats invalid texts like {@link listSteps}. */
 function* objectSteps(text: Text, range: Range): DecodeSteps<object | undefined> {
   const object = {};
   for (const part of partsOf(text, range)) {

@@ -39,14 +39,14 @@ describe('label keys', () => {
     expect(refused('plugin', { toString: 'a' }, {})).to.deep.equal(['toString']);
   });
 
-  it('are reported with the field metadata.labels when they are refused, at most a hundred keys', () => {
+  it('that are refused are reported with the field metadata.labels, but only the first hundred of them', () => {
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`k${index}`, 'a']));
     const causes = labelKeyCauses(many, undefined, { writer: 'plugin', serviceDomain });
     expect(causes).to.have.length(100);
     expect(causes[0]).to.deep.equal({
       reason: 'FieldValueInvalid',
       field: 'metadata.labels',
-      message: `Invalid value: "k0": a plugin's key needs a prefix: its own domain, and a slash`,
+      message: `Invalid value: "k0": a plugin's key needs a prefix: <domain>/<name>`,
     });
   });
 });

@@ -20,8 +20,8 @@ const maxCauses = 100;
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * Returns an error cause for each label key that this writer may neither add nor change (spec 2.5), at most
- * {@link maxCauses}. Keys that stay unchanged are not checked, because other writers may have added them.
+ * Returns an error cause for each label key that this writer may neither add nor change (specification, section 2.5),
+ * at most {@link maxCauses}. Keys that stay unchanged are not checked, because other writers may have added them.
  */
 export function labelKeyCauses(next: Labels, previous: Labels, rules: LabelKeyRules): readonly FieldCause[] {
   if (next === undefined || next === previous || rules.writer === 'service') return nothing;
@@ -37,8 +37,8 @@ export function labelKeyCauses(next: Labels, previous: Labels, rules: LabelKeyRu
 
 function brokenRule(key: string, { writer, serviceDomain }: LabelKeyRules): string | undefined {
   const slash = key.indexOf('/');
-  if (slash < 0) return writer === 'plugin' ? "a plugin's key needs a prefix: its own domain, and a slash" : undefined;
+  if (slash < 0) return writer === 'plugin' ? "a plugin's key needs a prefix: <domain>/<name>" : undefined;
   const prefix = key.slice(0, slash);
   const isReserved = prefix === serviceDomain || prefix.endsWith(`.${serviceDomain}`);
-  return isReserved ? `prefixes at and below ${serviceDomain} are reserved for the service` : undefined;
+  return isReserved ? `prefixes at and below ${serviceDomain} are reserved for the server` : undefined;
 }

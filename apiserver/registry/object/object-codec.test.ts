@@ -51,7 +51,7 @@ describe('object codec', () => {
     }
   });
 
-  it('serves an object in separate memory, not in a shared pool', () => {
+  it('puts the bytes for clients in memory of their own, not in a shared pool', () => {
     const served = withRevision(encodeObject(person({})), 1);
     expect(served.buffer.byteLength).to.equal(served.length);
   });

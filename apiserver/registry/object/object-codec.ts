@@ -4,7 +4,8 @@ import type { Steps } from '../../turns/steps.ts';
 /**
  * The text in stored bytes after which the resourceVersion is inserted, as the first field of metadata. Stored bytes
  * have no resourceVersion: it is the revision of the commit, which is not known beforehand. The resourceVersion is
- * inserted after the commit, or when an object is read from the database, so that memory has the bytes for clients.
+ * inserted after the commit, or when an object is read from the database. The bytes in memory then have the
+ * resourceVersion, and can be sent to clients as they are.
  */
 const metadataMarker = Buffer.from('"metadata":{');
 

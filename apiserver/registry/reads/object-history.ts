@@ -23,9 +23,9 @@ export interface HistoryPage {
   readonly floor: number;
 }
 
-/** The maximum number of the kind's changes that are examined in one turn of the event loop: some milliseconds. */
+/** The maximum number of the kind's changes examined in one turn, which takes some milliseconds. */
 const seenPerTurn = 20_000;
-/** The maximum number of the kind's changes that are examined for one request: some hundred milliseconds. */
+/** The maximum number of the kind's changes examined for one request, which takes some hundred milliseconds. */
 const seenPerRequest = 1_000_000;
 
 /**

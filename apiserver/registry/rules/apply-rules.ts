@@ -151,9 +151,9 @@ function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest):
 }
 
 /**
- * Returns the fields of an applied object that the request may write. For the path `/status`, this is only `status`. For
- * the path of the object, this is the author's metadata and all other content, with `status` only if the kind has no
- * path `/status`.
+ * Returns the fields of an applied object that the request may write. For the path `/status`, this is only `status`.
+ * For the path of the object, these are the fields of metadata that clients set, and all other content, with `status`
+ * only if the kind has no path `/status`.
  */
 function* appliedContent(rules: Rules, draft: ObjectDraft, request: WriteRequest): Steps<Fields> {
   const { apiVersion: _version, kind: _kind, metadata, status, ...rest } = draft;

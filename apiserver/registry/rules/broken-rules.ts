@@ -58,7 +58,7 @@ function metadataOf(body: unknown): Sent {
   return isJsonObject(metadata) ? metadata : {};
 }
 
-/** Returns the uid of a stored object, if it could still be read. */
+/** Returns the uid of a stored object that cannot be read; undefined when the uid cannot be read either. */
 function uidOf({ metadata }: ApiObject): string | undefined {
   const { uid }: Partial<ObjectMeta> = metadata;
   return uid;

@@ -71,7 +71,7 @@ function trackingOf(rules: Rules, states: States, { now, isLong }: WriteRequest)
   return { shape: rules.schema.shape, now, isLong, changesIn };
 }
 
-/** Returns the manager of a write, with the fields that identify the manager in managedFields. */
+/** Returns the name of the field manager of a write, and the operation, version and subresource of the write. */
 export function managerOf(rules: Rules, request: WriteRequest, operation: Manager['operation']): Manager {
   const { fieldManager: manager, subresource } = request;
   return { manager, operation, apiVersion: apiVersionOf(rules.model), subresource };

@@ -26,8 +26,8 @@ export const kubectl = 'kubectl';
 export function* lastAppliedFields(rules: Rules, live: Fields): Steps<FieldSet> {
   const { annotations } = live['metadata'] as Partial<ObjectMeta>;
   const applied = parseApplied(annotations?.[annotation]);
-  // The annotation is ignored if the object in it has a field that the schema does not know, because a write under this
-  // schema never stores such a field.
+  // The server stores no field that the schema does not know. If the applied object has such a field, the stored object
+  // differs from the applied one, or the schema has changed since. In both cases, the annotation is ignored.
   if (applied === undefined || rules.schema.prune(applied).length > 0) return leaf;
   const content = contentOf(applied);
   const { shape } = rules.schema;
@@ -48,8 +48,9 @@ function parseApplied(text: string | undefined): ObjectDraft | undefined {
 }
 
 /**
- * Returns the annotations with the newly applied object. Annotations that had no applied object before are returned
- * unchanged. If the new object is too large, its annotation is removed.
+ * Returns the annotations with the newly applied object in `last-applied-configuration`. If they do not have this
+ * annotation, or if it is empty, returns them unchanged. If the new object makes the annotations too large, returns
+ * them without this annotation.
  */
 export function renewLastApplied(
   annotations: ObjectMeta['annotations'],

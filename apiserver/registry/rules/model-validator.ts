@@ -27,8 +27,8 @@ export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) =
 }
 
 /**
- * Checks an object with the rules of a built-in kind. Freezes nothing: the objects may be large, and the service's own
- * rules do not modify them. @throws ApiError Invalid when the rules refuse the object.
+ * Checks an object with the rules of a built-in kind. Freezes nothing: the objects may be large, and these rules do not
+ * modify them. @throws ApiError Invalid when the rules refuse the object.
  */
 export type JudgedRules = (next: ApiObject, previous: ApiObject | undefined) => Steps<void>;
 
@@ -39,8 +39,8 @@ export function judgedRules(model: ModelDescriptor, judge: KindJudge): JudgedRul
       throw invalid(
         model,
         next.metadata.name,
-        // The messages about objects of built-in kinds are not shortened, because a message about an expression quotes
-        // a line of the expression.
+        // Unlike `causeOf`, this code does not shorten the messages: a message about an expression quotes a whole line
+        // of the expression.
         violations.slice(0, maxViolations).map(({ reason = 'FieldValueInvalid', ...rest }) => ({ reason, ...rest })),
       );
   };

@@ -53,7 +53,7 @@ describe('a vault that several processes share', () => {
     await store.close();
   });
 
-  it('hold replaces the id that another process stored under a name, without a query for the latest revision', async () => {
+  it('its method hold replaces the id that another process stored under a name, without a query for the latest revision', async () => {
     const store = createSqliteStore({ memory: true });
     await store.open();
     const [one, two] = [await openVault(store), await openVault(store)];

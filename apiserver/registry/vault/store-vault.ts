@@ -46,8 +46,8 @@ export class StoreVault implements Vault {
   readonly #secrets = new Map<string, Secret>();
   readonly #locked = new Map<string, Locked>();
   /**
-   * The name of each value, by its key. It is needed for deletions, because the change that reports a deletion has no
-   * name.
+   * The name of each value, by its key in the store, which is a digest of the name. When a value is deleted or can no
+   * longer be read, the name for the listeners comes from this map.
    */
   readonly #names = new Map<string, string>();
   readonly #listeners = new Set<(name: string) => void>();
@@ -149,8 +149,8 @@ export class StoreVault implements Vault {
         const unique = { add: [this.#claimOf(id).claim], remove };
         const operation = { key, kind: this.kindNumber, data, unique };
         const { revision: expect } = stored ?? {};
-        // If the write is refused, another process has stored its own id under the name meanwhile. Memory then has that
-        // id, and this process tries again to replace it.
+        // If the write is refused, another process has meanwhile stored its id under `name`. Memory then has the id of
+        // the other process, and the next round of this loop replaces it with `id`.
         await this.#submit(
           expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },
         );

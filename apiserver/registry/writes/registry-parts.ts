@@ -29,7 +29,7 @@ export interface RegistryParts {
    */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
-  /** The rules of creations that depend on another object. Default none. */
+  /** The rules by which a creation depends on its namespace, or on the definition of its kind. Default none. */
   readonly creationRules?: readonly CreationRule[];
   /** The guards of writes. Default none: every user may write everything. */
   readonly guards?: readonly WriteGuard[];
@@ -93,7 +93,7 @@ interface Hooks {
   hooksOf(keyPrefix: string): readonly MountedHooks[] | undefined;
 }
 
-/** A write that rules have accepted, before it is committed. */
+/** A write that a {@link WriteGuard} checks: the registry's rules have accepted the write, but it is not committed. */
 export interface GuardedWrite {
   /** The user of the write; undefined for the server itself. */
   readonly user: WritingUser | undefined;
@@ -121,8 +121,8 @@ export interface Reservation {
   /** The claims that the creation must require because of the quotas. */
   readonly requires: readonly RequiredClaim[];
   /**
-   * Ends the reservation. Called once, when the creation has succeeded or failed: the quotas count a stored object
-   * without a reservation, and do not count an object that was not created.
+   * Ends the reservation. Called once, when the creation has succeeded or failed: then the quotas count the stored
+   * object itself, or count nothing if the object was not created.
    */
   readonly release: (isCreated: boolean) => void;
 }

@@ -56,7 +56,10 @@ export interface WriteOptions {
 
 export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
-  /** True: the apply takes fields from other field managers. Otherwise, each field of another manager causes a 409. */
+  /**
+   * True: if the apply changes the value of a field that another manager owns, the other manager loses the field.
+   * Otherwise, an apply that changes such a value causes a 409.
+   */
   readonly force?: boolean | undefined;
   /**
    * When this function is given, fields with other owners keep their values, and cause no 409. It is called with all

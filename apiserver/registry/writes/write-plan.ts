@@ -33,8 +33,8 @@ export type WritePlan =
   | {
       readonly kind: 'commit';
       /**
-       * Checks the write again with the kind's guards, at the commit; undefined without guards, for a write of the
-       * server itself, and for the removal of an object that cannot be read. @throws ApiError
+       * Checks the write again with the kind's guards, at the commit. Undefined when the kind has no guards, when the
+       * server itself writes, and when an object that cannot be read is removed. @throws ApiError
        */
       readonly recheck?: (() => void) | undefined;
       readonly write: PreparedWrite;
@@ -130,7 +130,8 @@ export class WritePlanner {
   }
 
   /**
-   * Returns the hooks for a write; without hooks, an empty list if a webhook or policy reviews it, otherwise undefined.
+   * Returns the hooks for a write. Without hooks, returns an empty list if a webhook or policy reviews the write, and
+   * otherwise undefined.
    */
   hooksFor(resource: Resource, options: WriteOptions): readonly MountedHooks[] | undefined {
     const { hooks } = this.#parts;
@@ -316,7 +317,7 @@ export class WritePlanner {
 
 type Next = NextState | undefined;
 
-/** The rules for writes of one kind that depend on other objects. They do not change while the kind is served. */
+/** The rules that check the writes of one kind against other objects. They do not change while the kind is served. */
 export interface KindRules {
   readonly guards: readonly WriteGuard[];
   readonly ofCreation: readonly CreationRule[];

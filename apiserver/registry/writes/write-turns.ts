@@ -6,8 +6,8 @@ import { waitForTurn } from './wait-for-turn.ts';
 /** Stores the id of the holder: the one process of a database that may commit writes which depend on other objects. */
 interface TurnHolder {
   /**
-   * Makes this process the holder, if it is not the holder yet: the only process that may commit writes which depend on
-   * other objects. Resolves with a claim that exists until another process becomes the holder.
+   * Makes this process the holder, if it is not the holder yet. Resolves with a claim that exists until another process
+   * becomes the holder.
    */
   hold(): Promise<RequiredClaim>;
   /** Resolves when memory has all writes that were acknowledged before the call. */

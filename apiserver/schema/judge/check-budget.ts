@@ -12,8 +12,8 @@ export const workOfComparison = 10;
 
 /**
  * Limits the work of a check, in units that the check defines. When the units are used up, the check ends. Without a
- * limit, some checks would never end: for a schema that refers to itself in two branches of anyOf, the work doubles
- * with each level of an object.
+ * limit, some checks would take far too long: for a schema that refers to itself in two branches of anyOf, the work
+ * doubles with each level of an object.
  */
 export class CheckBudget {
   /** True when the check uses the budget. The compilation of the check sets this. */

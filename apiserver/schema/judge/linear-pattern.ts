@@ -62,8 +62,8 @@ export class LinearPatterns {
   /**
    * Returns true when a text matches; false for a pattern that RE2 does not support. The registration of a model and
    * the check of a definition refuse such a pattern, but a definition may have been stored when older rules applied.
-   * Then false causes a violation. An error would instead make every write of an object with such a text fail, even a
-   * change of the metadata.
+   * False causes a violation, which does not prevent a write that changes only metadata. An error would make even such
+   * a write fail.
    */
   matches(pattern: string, text: string): boolean {
     const compiled = this.#compile(pattern);

@@ -22,8 +22,8 @@ const maxSteps = 20_000_000;
 export const maxStepsAtOnce = 1_500_000;
 
 /**
- * {@link PatternMatches.decide} counts the steps for one value: those of the matches, and this number for each time
- * that it validates the value again. This number corresponds to 10 ms, the maximum time of one validation.
+ * The number that {@link PatternMatches.decide} adds to the steps of the matches each time it validates the value
+ * again. This number of steps takes 10 ms, the maximum time of one validation.
  */
 const stepsPerPass = 500_000;
 

@@ -82,7 +82,7 @@ describe('SlicedPattern', () => {
     });
   }
 
-  it('yields after every 10,000 steps, or slightly more, and yields the number of steps since it last yielded', () => {
+  it('pauses after every 10,000 steps, or slightly more, and yields the number of steps since the last pause', () => {
     const text = 'ab'.repeat(1000);
     const states = RE2JS.compile(hostile).programSize();
     const steps = [...new SlicedPattern(RE2JS.compile(hostile)).match(text)];

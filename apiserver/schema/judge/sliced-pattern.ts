@@ -42,7 +42,7 @@ const stepsPerPart = 10_000;
 
 /**
  * Matches a compiled pattern in parts: simulates the state machine of the pattern. A step handles one state for one
- * character, and takes 20 ns. The library re2js, by contrast, cannot pause in a match. It caches the sets of states
+ * character, and takes 20 ns. The library re2js, by contrast, cannot pause in a match. re2js caches the sets of states
  * that a match reaches: if these are few, as for most patterns, re2js is ten times faster than this class. If each
  * character leads to a new set, re2js takes up to 190 ns for each state and character.
  */

@@ -103,7 +103,7 @@ describe('a validator', () => {
     expect([validator.violations('ab'), validator.violations('b').length]).to.deep.equal([[], 1]);
   });
 
-  it('refuses a value for a pattern that RE2 does not support, and does not throw', async () => {
+  it('reports a violation, and does not throw, when RE2 does not support the pattern', async () => {
     const validator = validatorOf({ type: 'string', pattern: '(?=a)b' });
     await validator.whenReady?.();
     expect(messageOf(validator.violations('b'))).to.contain("should match '(?=a)b'");
@@ -142,7 +142,7 @@ describe('a validator', () => {
     ['code', ' [slow]'],
     ['client', ''],
   ] as const)
-    it(`compares the objects in a list of distinct items, and stops at the maximum work (${origin})${tier}`, () => {
+    it(`finds equal objects in a list with uniqueItems, and stops at the maximum work of a validation (${origin})${tier}`, () => {
       const root: JsonSchema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
       const validator = validatorOf(root, origin);
       const items = (count: number, fields: number): object[] =>

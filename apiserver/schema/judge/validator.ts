@@ -13,8 +13,8 @@ import { compileGate } from './value-gate.ts';
 import type { ValueGate } from './value-gate.ts';
 
 /**
- * The author of a schema. `code`: a plugin or the service. `client`: a client that has declared a kind over the API.
- * The schema of a client was checked when its definition was written, and no code is generated from it.
+ * The author of a schema. `code`: a plugin or the server. `client`: a client that has declared a kind over the API. The
+ * schema of a client was checked when its definition was written, and no code is generated from it.
  */
 export type SchemaOrigin = 'code' | 'client';
 
@@ -93,8 +93,9 @@ export class Validator {
   }
 
   /**
-   * Resolves when the patterns are compiled; returns undefined once they are. Until then, each pattern is compiled when
-   * it is first used. Absent for a small schema of the origin `code`.
+   * Compiles all patterns. Returns a promise that resolves when they are compiled; after that, returns undefined. Until
+   * then, each pattern is compiled when it is first used. Absent for a small schema of the origin `code`: the
+   * constructor compiles its patterns.
    */
   readonly whenReady?: () => Promise<void> | undefined;
 

@@ -77,9 +77,9 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
 }
 
 /**
- * Returns the schemas of the components, each in an `allOf` after a check of the budget. The budget limits how many
- * references the validation of one value follows. An `allOf` is checked in order, so the schema of a component is not
- * checked once the budget is used up.
+ * Returns the schemas of the components, each as the second member of an `allOf`. The first member checks the budget,
+ * which limits how many references the validation of one value follows. The members are checked in order, so the schema
+ * of a component is not checked once the budget is used up.
  */
 function budgeted(definitions: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const entries = Object.entries(definitions);

@@ -31,7 +31,7 @@ const maxRequestBytes = 1.25 * 1024 * 1024;
  * copies of the object's key that the transaction contains.
  */
 const bytesPerWrite = 300;
-/** The estimated number of bytes of a reference to a value that was written before the transaction. */
+/** The estimated number of bytes that the reference to a staged value adds to a transaction. */
 const bytesPerStaged = 300;
 
 /** The state on which a batch depends, and the previous states of its objects. */
@@ -146,7 +146,7 @@ function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, stag
 interface InlineValue {
   readonly name: string;
   readonly size: number;
-  /** The number of bytes that all copies of the value take in the transaction, unless the value is staged. */
+  /** The number of bytes of all copies of the value in the transaction. Staging the value saves these bytes. */
   readonly saved: number;
 }
 
@@ -174,8 +174,8 @@ function previousName({ key }: Operation, { revision }: StoredObject): string {
 }
 
 /**
- * A large value is stored in several keys of etcd, under one id. Returns the ids of those values of a change to which
- * only the log refers once the change is written. The values are deleted when the change is compacted.
+ * A large value is stored in several keys of etcd, under one id. Returns the ids of the large values of a change that
+ * only the log still needs once the change is written. These values are deleted when the change is compacted.
  */
 function garbageOf({ op, bytes, previous }: LoggedChange): string[] {
   const values = op === 'delete' ? [bytes, previous?.bytes] : [previous?.bytes];

@@ -179,8 +179,8 @@ export class EtcdCluster {
   }
 
   /**
-   * Kills a member with SIGKILL, and resolves when its process has ended. A member whose process this object did not
-   * start keeps running.
+   * Kills a member with SIGKILL, and resolves when its process has ended. Does not kill the member of the cluster that
+   * all test files share.
    */
   async kill(member: EtcdMember): Promise<void> {
     const child = member.process;

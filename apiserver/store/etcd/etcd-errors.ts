@@ -118,7 +118,7 @@ const cures: readonly (readonly [part: RegExp, cure: string])[] = [
   ],
   [
     /ECONNRESET|hang up|[Cc]onnection dropped|: Failed to connect$/,
-    ': if the member uses TLS, name the file of its authority with ?ca=',
+    ': if the member uses TLS, name the file of its certificate authority with ?ca=',
   ],
 ];
 

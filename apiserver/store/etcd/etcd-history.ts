@@ -19,7 +19,7 @@ const revisionGap = 1_000_000;
 
 export interface EtcdHistoryParts {
   readonly layout: EtcdLayout;
-  /** The database's name in messages. */
+  /** The name that messages give the database. */
   readonly name: string;
   readonly uuid: () => string;
 }
@@ -27,7 +27,7 @@ export interface EtcdHistoryParts {
 /** The facts about a cluster that change when it is restored. */
 type Origin = Pick<Head, 'cluster' | 'ahead'>;
 
-/** Compares the history of the cluster with the known history at each new connection. */
+/** Checks at each new connection that the cluster still has the changes that this store has read or written. */
 export class EtcdHistory {
   readonly known: KnownHistory;
   readonly #parts: EtcdHistoryParts;
@@ -61,9 +61,10 @@ export class EtcdHistory {
   }
 
   /**
-   * Reads the head of the database from a member. Creates the head if there is none, starts a new epoch if the cluster
-   * was restored, and otherwise compares the head with the history that this store knows. `applied` is the index of the
-   * last raft entry that the member had executed before this call.
+   * Reads the head, which is the state of the database's history, from a member. At the first connection, creates the
+   * head if there is none, and starts a new epoch if the cluster was restored. At later connections, compares the head
+   * with the history that this store knows. `applied` is the index of the last raft entry that the member had executed
+   * before this call.
    */
   async #look(connection: EtcdConnection, applied: Integer): Promise<Head | 'changed'> {
     const { layout, name } = this.#parts;
@@ -102,7 +103,7 @@ export class EtcdHistory {
 
   async #create(connection: EtcdConnection, origin: Origin, found: ReadonlyMap<string, Buffer>): Promise<'changed'> {
     const { layout, name, uuid } = this.#parts;
-    if (this.#first) throw new StoreError('diverged', `${name} was emptied: restart the server`);
+    if (this.#first) throw new StoreError('diverged', `${name} was emptied: restart this server`);
     const [other] = found.keys();
     if (other !== undefined) {
       const message = `${name} has keys of another program, such as ${JSON.stringify(other)}: use another prefix`;
@@ -143,10 +144,10 @@ export class EtcdHistory {
   }
 
   /**
-   * Checks that the history in the database contains the history that this process knows. `last` is the last revision
-   * that this process knew at the time of the read, and `record` is the record that the database has for this revision.
-   * If the database lacks the known history, rejects with StoreError `diverged`; before that, starts a new epoch, unless
-   * `head`, as it was read, has a new one already.
+   * Checks that the history in the database contains the history that this process knows. `head` is the head that was
+   * read, `last` is the last revision that this process knew at the time of the read, and `record` is the record that
+   * the database has for this revision. If the database lacks the known history, starts a new epoch, unless `head`
+   * already has another epoch than `last`, and then rejects with StoreError `diverged`.
    */
   async #compare(
     connection: EtcdConnection,

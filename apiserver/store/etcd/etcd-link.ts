@@ -6,7 +6,7 @@ import { type EtcdDatabase, nameOf } from './etcd-url.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 import type { StoreError, StoreErrorCode } from '../store-error.ts';
 
-/** The maximum number of attempts at a request that may be executed several times. */
+/** The maximum number of attempts at a request that is safe to repeat. */
 const maxAttempts = 4;
 
 /** The codes of permanent errors: after one of them, an open store does not connect again. */
@@ -62,8 +62,8 @@ export class EtcdLink {
   }
 
   /**
-   * Sends a request that may be executed several times. If the connection is lost or the token has expired, sends the
-   * request again on a new connection, with at most {@link maxAttempts} attempts in all. Rejects with StoreError.
+   * Sends a request that is safe to repeat. If the connection is lost or the token has expired, sends the request again
+   * on a new connection, with at most {@link maxAttempts} attempts in all. Rejects with StoreError.
    */
   async repeat<Result>(attempt: (connection: EtcdConnection) => Promise<Result>): Promise<Result> {
     for (let attempts = 1; ; attempts += 1) {
@@ -87,7 +87,7 @@ export class EtcdLink {
     let failure: StoreError | undefined;
     for (let tried = 0; tried < endpoints.length; tried += 1) {
       const endpoint = endpoints[this.#first] ?? '';
-      // The next call of this method starts with the next member, even if the connection to this member succeeds.
+      // Even if the connection to `endpoint` succeeds, the next call of this method starts with the member after it.
       this.#first = (this.#first + 1) % endpoints.length;
       try {
         return await this.#connectTo(endpoint);

@@ -71,7 +71,7 @@ describe('an etcd store that is opened', () => {
     expect(await all()).to.equal(before);
   });
 
-  it('is refused when a newer program has upgraded the database; a store that was open before refuses writes', async () => {
+  it('fails to open when a newer program has upgraded the database; a store that is already open refuses writes', async () => {
     const url = etcd.freshUrl();
     const store = await etcd.open(url);
     const { prefix } = parseEtcdUrl(url, {});
@@ -132,14 +132,14 @@ describe('an etcd store that is opened', () => {
     server.forceShutdown();
   });
 
-  it('is refused when the URL asks for TLS and the member does not use TLS, and the message says what to do', async () => {
+  it('fails when the URL asks for TLS and the member does not use TLS, with a message that says what to do', async () => {
     const url = etcd.cluster.url('/p?tls=true');
     // The error has one of two messages. If the member closes the connection before it has read all of the first TLS
     // message, the kernel reports a reset, and the advice begins with "if the member does not use TLS".
     expect(await failure(etcd, url)).to.match(/^io: .*does not use TLS[;,] leave ca, cert, key and tls out/);
   });
 
-  it('is refused when the member resets a TLS connection, and the message says how to connect without TLS [slow]', async () => {
+  it('fails when the member resets a TLS connection, with a message that says how to connect without TLS [slow]', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const { port } = server.address() as AddressInfo;
@@ -149,7 +149,7 @@ describe('an etcd store that is opened', () => {
     server.close();
   });
 
-  it('is refused when another program than etcd responds, and the message says what to check', async () => {
+  it('fails when another program than etcd responds, with a message that says what to check', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const { port } = server.address() as AddressInfo;
@@ -266,7 +266,7 @@ describe('an etcd store that is opened with certificates [slow]', () => {
 
   it('is refused without TLS, without the authority, and without a certificate; each message says what to change', async () => {
     const url = (query: string): string => cluster?.url(`/p${query}`) ?? '';
-    expect(await failure(etcd, url(''))).to.match(/^io: .*name the file of its authority with \?ca=/);
+    expect(await failure(etcd, url(''))).to.match(/^io: .*name the file of its certificate authority with \?ca=/);
     expect(await failure(etcd, url('?tls=true'))).to.match(
       /^refused: .*authority that is not known; name the file of the authority with \?ca=/,
     );

@@ -76,8 +76,8 @@ export class EtcdReader {
   }
 
   /**
-   * Returns the id number of each kind that has objects. The kinds are in the order of their objects' keys; this order
-   * is clear, because all keys of a kind have the same prefix.
+   * Returns the id number of each kind that has objects, in the order of the objects' keys. One key of each kind is
+   * enough to sort the kinds, because all keys of a kind have the same prefix.
    */
   async kinds(): Promise<number[]> {
     const { objects } = this.#layout;
@@ -197,7 +197,7 @@ export class EtcdReader {
 
   #headIn(values: ReadonlyMap<string, Buffer>): Head {
     const head = values.get(this.#layout.head.toString());
-    if (head === undefined) throw new StoreError('diverged', `${this.#link.name} was emptied: restart the server`);
+    if (head === undefined) throw new StoreError('diverged', `${this.#link.name} was emptied: restart this server`);
     return parseHead(head, this.#link.name);
   }
 
@@ -265,7 +265,7 @@ function rangeWith(
   return connection.call('KV/Range', request);
 }
 
-/** Returns the first items, up to the item with which they reach `maxBytes`. */
+/** Returns the first items, up to and including the item with which their total size reaches `maxBytes`. */
 function pageFrom<Item>(items: readonly Item[], size: (item: Item) => number, maxBytes: number): readonly Item[] {
   let total = 0;
   const last = items.findIndex((item) => (total += size(item)) >= maxBytes);

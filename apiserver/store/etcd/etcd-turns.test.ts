@@ -41,7 +41,7 @@ describe('EtcdTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('makes a store wait until it is next in the order of writers, after another store has caused its write to fail', async () => {
+  it('makes a store wait until it is next in the order of writers, after a write of this store has failed because of another store', async () => {
     see('first', 'second', 'me');
     turns.lost();
     const ended = waiting();
@@ -52,7 +52,7 @@ describe('EtcdTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('lets a store write before its turn when the next store in the order writes nothing for 50 ms (longer if writes are slow)', async () => {
+  it('lets a store write before its turn when the store whose turn it is writes nothing for 50 ms (longer if writes are slow)', async () => {
     for (const [writeMs, patienceMs] of [
       [1, 50],
       [100, 500],

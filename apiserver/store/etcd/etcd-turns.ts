@@ -6,7 +6,7 @@ import { BoundedWait } from '../server/bounded-wait.ts';
 /**
  * The length of the period in which a store waits for its turn before each write. The period starts again when a write
  * of the store fails because another store wrote first, when a write has to wait for its turn, and when the store sees
- * that another store has requested a place in the order.
+ * that another store has requested a place in the order of writers (see {@link EtcdTurns}).
  */
 const contendedMs = 1_000;
 
@@ -97,7 +97,10 @@ export class EtcdTurns {
     return !turns.includes(this.#parts.id);
   }
 
-  /** Returns the order of stores after a write of this store. `asking` are the stores that have requested a place. */
+  /**
+   * Returns the order in which the stores write after the next write of this store. This store comes last. `asking`
+   * are the stores that have requested a place in the order.
+   */
   next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
     const { id } = this.#parts;
     if (asking.some((each) => each !== id)) this.lost();

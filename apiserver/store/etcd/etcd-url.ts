@@ -48,7 +48,7 @@ export function parseEtcdUrl(url: string, env: NodeJS.ProcessEnv = process.env):
   };
 }
 
-/** The database's name in messages. */
+/** Returns the name that messages give the database. */
 export function nameOf({ endpoints, prefix }: EtcdDatabase): string {
   return `etcd://${endpoints.join(',')}${prefix}`;
 }
@@ -66,7 +66,7 @@ function prefixOf(path: string): string {
   if (prefix === '') throw refused('a prefix for all keys is needed, such as /homeostat');
   if (prefix.length > maxPrefixLength || !/^(\/[\w.-]+)+$/.test(prefix)) {
     throw refused(
-      `a prefix has names of letters, digits, ".", "_" and "-" between slashes, in all at most ${maxPrefixLength} characters`,
+      `a prefix may have at most ${maxPrefixLength} characters: letters, digits, ".", "_" and "-", and single slashes`,
     );
   }
   return prefix;
@@ -77,9 +77,9 @@ function tlsOf(query: URLSearchParams): EtcdTlsFiles | undefined {
     if (!parameters.includes(name)) throw refused('the only parameters are ca, cert, key and tls');
   }
   const [ca, cert, key, tls] = parameters.map((name) => query.get(name) ?? undefined);
-  if (tls !== undefined && tls !== 'true') throw refused('tls is true or absent');
+  if (tls !== undefined && tls !== 'true') throw refused('tls must be true or absent');
   if ((cert === undefined) !== (key === undefined)) throw refused('cert and key belong together');
-  if ([ca, cert, key].includes('')) throw refused('ca, cert and key are paths of files');
+  if ([ca, cert, key].includes('')) throw refused('ca, cert and key must be paths of files');
   if (ca === undefined && cert === undefined && tls === undefined) return undefined;
   return { ca, client: cert === undefined || key === undefined ? undefined : { cert, key } };
 }

@@ -14,7 +14,7 @@ import type { EtcdTurns } from './etcd-turns.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-/** The maximum time for which a write is decided again and again while other stores write before it. */
+/** A write fails after this time if none of its attempts succeeds, usually because other stores write first. */
 const patienceMs = 12_000;
 
 /** The maximum time for which the store tries to look up the outcome of a write; then the outcome counts as unknown. */
@@ -28,7 +28,7 @@ const outcomePauseMs = 250;
  */
 const maxRepeatedReads = 300;
 
-/** The maximum number of stores that one write adds to the order of writers (see {@link EtcdTurns}). */
+/** The maximum number of requests for a place in the order of writers that one write accepts; see {@link EtcdTurns}. */
 const maxAsking = 8;
 
 /** The state that was read in one transaction. */
@@ -54,8 +54,8 @@ export interface Write {
   readonly head: Partial<Pick<HeadFields, 'epoch' | 'revision' | 'compactRevision'>>;
   readonly operations: readonly RequestOp[];
   /**
-   * The id of the batch whose record the write adds to the log, under the head's new revision. Absent when the write
-   * adds no record.
+   * The id of the batch whose record the write adds to the log. The key of the record has the revision that the write
+   * stores in `head`. Absent when the write adds no record.
    */
   readonly commit?: string;
 }
@@ -150,7 +150,7 @@ export class EtcdWriter {
     const { layout, link } = this.#parts;
     const values = foundIn(responses);
     const head = values.get(layout.head.toString());
-    if (head === undefined) throw new StoreError('diverged', `${link.name} was emptied: restart the server`);
+    if (head === undefined) throw new StoreError('diverged', `${link.name} was emptied: restart this server`);
     return { head: parseHead(head, link.name), values, isLatest };
   }
 

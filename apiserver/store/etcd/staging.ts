@@ -4,16 +4,18 @@ import type { RequestOp } from './etcd-messages.ts';
 import type { StoredData } from './stored-value.ts';
 import { nested } from './transactions.ts';
 
-/**
- * Large values are written to etcd in pieces: the maximum number of bytes of one piece, and of all pieces in one
- * request. By default, etcd accepts requests of up to 1.5 MiB (`--max-request-bytes`).
- */
+/** The maximum number of bytes of one piece. Large values are written to etcd in pieces. */
 const maxPieceBytes = 512 * 1024;
+
+/**
+ * The maximum number of bytes of all pieces in one request. By default, etcd accepts requests of up to 1.5 MiB
+ * (`--max-request-bytes`).
+ */
 const maxRequestBytes = 1024 * 1024;
 
 /**
- * The lifetime of the etcd lease of staged values, in seconds. It is longer than a write can take, including the look-up
- * of its outcome.
+ * The lifetime of the etcd lease of staged values, in seconds. It is longer than a write can take, including the
+ * look-up of its outcome.
  */
 const ttlS = 120;
 

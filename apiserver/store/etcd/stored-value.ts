@@ -49,8 +49,8 @@ export interface LogRecord {
 }
 
 /**
- * The entry for an object's bytes in the first line of a stored {@link LogRecord}: the number of bytes and, if they are
- * stored under keys of their own because there are many, the id of these parts.
+ * The entry for an object's bytes in the first line of a stored {@link LogRecord}: the number of bytes and, for a large
+ * object, the id of the parts in which its bytes are stored under keys of their own.
  */
 interface Extent {
   readonly size: number;

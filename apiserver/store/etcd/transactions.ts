@@ -2,8 +2,9 @@ import type { KeyRange } from './etcd-layout.ts';
 import type { Compare, RequestOp, ResponseOp } from './etcd-messages.ts';
 
 /**
- * The maximum number of operations in each of several nested transactions. A cluster allows 128 operations
- * (`--max-txn-ops`) along each path of nested transactions, so there may be three levels.
+ * The maximum number of operations in one transaction when transactions are nested. A nested transaction counts as one
+ * operation. A cluster allows 128 operations (`--max-txn-ops`) for a transaction together with those that contain it,
+ * so there may be three levels.
  */
 const maxListed = 42;
 
@@ -25,8 +26,8 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 });
 
 /**
- * The maximum number of reads in a transaction without nested transactions. A transaction with nested ones goes through
- * consensus, and costs as much as a write.
+ * The maximum number of reads in a transaction without nested transactions. It is close to the 128 operations that a
+ * cluster allows, because etcd sends a transaction with nested transactions through consensus, as it does a write.
  */
 const maxReads = 120;
 
@@ -38,7 +39,7 @@ export function reading(operations: readonly RequestOp[]): readonly RequestOp[] 
   return operations.length <= maxReads ? operations : nested(operations);
 }
 
-/** Puts operations into nested transactions, so that one transaction can have any number of operations. */
+/** Puts operations into nested transactions, so that one transaction can have tens of thousands of operations. */
 export function nested(operations: readonly RequestOp[]): readonly RequestOp[] {
   if (operations.length <= maxListed) return operations;
   const lists: RequestOp[] = [];

@@ -7,8 +7,8 @@ export interface MysqlHistory extends FoundHistory {
 }
 
 /**
- * Returns the history in the result of `lookAt`. Numbers from the table `meta` are texts, because its column also has
- * the epoch.
+ * Returns the history in the result of `lookAt`. `compactRevision` arrives as text (a Buffer), because the column
+ * `value` of the table `meta` stores the epoch, too.
  */
 export function historyOf([revision, epoch, compactRevision, batch, schema]: ResultRow): MysqlHistory {
   return {

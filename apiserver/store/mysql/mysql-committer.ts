@@ -17,8 +17,8 @@ import type { ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation } fro
 import { StoreError } from '../store-error.ts';
 
 /**
- * The limits of one INSERT into the log. INSERTs with different numbers of rows are different prepared statements. A
- * session keeps at most 256 prepared statements, so these INSERTs take at most half of them.
+ * The limits of one INSERT into the log. INSERTs with different numbers of rows are different prepared statements. With
+ * at most 128 rows, these INSERTs take at most half of the 256 prepared statements that a session keeps.
  */
 const chunk = {
   maxRows: 128,

@@ -5,7 +5,7 @@ import { fromDriver, LostConnectionError } from './mysql-errors.ts';
 import type { MysqlDatabase } from './mysql-url.ts';
 import { packRows } from './statement-packing.ts';
 
-/** The time that a server has to accept a connection. */
+/** The maximum time in which a server must accept a connection. */
 const connectTimeoutMs = 5_000;
 
 /** The time without a response after which the connection counts as lost. It is longer than any wait for a lock. */

@@ -37,8 +37,8 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
   // 1021: the disk is full. 1114: the table is full.
   1021: 'full',
   1114: 'full',
-  // The errors of the options --read-only and super_read_only, of a read-only transaction, of the read-only mode, of an
-  // InnoDB that is read-only, and of a read-only table.
+  // 1290: an option such as --read-only or super_read_only. 1792: a read-only transaction. 1836: a server in read-only
+  // mode. 1874: a read-only InnoDB. 1036: a read-only table.
   1290: 'readOnly',
   1792: 'readOnly',
   1836: 'readOnly',

@@ -62,7 +62,7 @@ describeWithMysql('MySQL store, with faults', () => {
 
   for (const [text, fault, what] of [
     ['START TRANSACTION', 'cut', 'before the first statement'],
-    ['START TRANSACTION', 'cutAfterAnswer', 'with the counter locked'],
+    ['START TRANSACTION', 'cutAfterAnswer', 'with the revision counter locked'],
     ['the data', 'cut', 'before the log was written'],
     ['the data', 'orphan', 'before the log was written, and the server does not notice it'],
     ['COMMIT', 'cut', 'before COMMIT arrived'],
@@ -256,7 +256,7 @@ describeWithMysql('MySQL store, with faults', () => {
       });
     }
 
-    it('reports an unknown outcome when another store compacts the log before the lost write is looked up; later writes succeed', async () => {
+    it('reports an unknown outcome of a write whose connection fails at COMMIT, when another store compacts the log before the write is looked up; later writes succeed', async () => {
       proxy.breakAt('COMMIT', 'cut', () => (proxy.isDown = true));
       const lost = rejectionOf(store.commit([create('a', '1')]));
       await eventually(() => proxy.isDown);
@@ -270,7 +270,7 @@ describeWithMysql('MySQL store, with faults', () => {
       expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('repeats a write that hung under the lock of the counter; another store waits only seconds for the lock [slow]', async () => {
+    it('repeats a write that hung while it held the lock of the revision counter; another store waits only seconds for this lock [slow]', async () => {
       // This store uses the real clock, because the server measures the time after which it ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();
@@ -284,7 +284,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   });
 
-  it('writes nothing until it has its lock again, after another store was opened exclusively during an outage [slow]', async () => {
+  it('refuses writes after an outage in which another store has opened the database exclusively, until the other store is closed [slow]', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     const thief = storeOn(database, { exclusive: true });

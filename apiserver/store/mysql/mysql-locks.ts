@@ -10,8 +10,8 @@ import { StoreError } from '../store-error.ts';
 const maxStores = 64;
 
 /**
- * The maximum time to wait for a lock, in seconds. In this time, the server notices that the session of a killed
- * process has ended.
+ * The maximum time to wait for a lock, in seconds. In this time, MySQL notices that the session of a killed process has
+ * ended.
  */
 const timeoutS = 2;
 
@@ -22,7 +22,7 @@ const timeoutS = 2;
 const evictedTimeoutS = 5;
 
 export interface LockRequest {
-  /** The database's name in messages. */
+  /** The name that messages give the database. */
   readonly name: string;
   /** A secret that only this store knows, and that names its lock. */
   readonly token: string;
@@ -30,21 +30,21 @@ export interface LockRequest {
   readonly exclusive: boolean;
 }
 
-// The names of the locks. They have at most 64 characters, and are global to the server, so they contain a hash of the
-// database's name.
+// The names of the locks. They have at most 64 characters, and are global to the MySQL server, so they contain a hash
+// of the database's name.
 const places = Array.from(
   { length: maxStores },
   (_, place) => `CONCAT('homeostat:', SHA1(LOWER(DATABASE())), ':${place}')`,
 );
 const ownLock = (token: string): string => `CONCAT('homeostat-store:', SHA1(${hex(token)}))`;
 
-// The server evaluates the operands of OR and AND only until one of them decides. So `takeAny` takes a single lock, and
+// MySQL evaluates the operands of OR and AND only until one of them decides. So `takeAny` takes a single lock, and
 // `takeAll` takes all locks up to the first one that does not become free in time.
 const takeAny = places.map((place) => `GET_LOCK(${place}, 0)`).join(' OR ');
 const takeAll = places.map((place) => `GET_LOCK(${place}, ${timeoutS})`).join(' AND ');
-// Tries all locks, waits for the first one, and then tries all again. A store that holds all locks releases them
-// together, so the wait for the first one is enough. If many stores hold one lock each, any of them may release its
-// lock during this wait, so all locks are tried again after the wait.
+// Takes a single lock: tries each, then waits for the first one, and then tries each again. A store that holds all
+// locks releases them together, so the wait for the first one is enough. If many stores hold one lock each, any of them
+// may release its lock during this wait, so each lock is tried again after the wait.
 const takeAnyInTime = `${takeAny} OR GET_LOCK(${places[0]}, ${timeoutS}) OR ${takeAny}`;
 const listHolders = `SELECT ${places.map((place) => `IS_USED_LOCK(${place})`).join(', ')}`;
 
@@ -64,15 +64,16 @@ export async function lockDatabase(connection: MysqlConnection, request: LockReq
 }
 
 /**
- * Releases the locks immediately. Otherwise the server would release them only after it has noticed that the session
- * has ended.
+ * Releases the locks immediately. Otherwise MySQL would release them only after it has noticed that the session has
+ * ended.
  */
 export async function unlockDatabase(connection: MysqlConnection): Promise<void> {
   await connection.query('DO RELEASE_ALL_LOCKS()');
 }
 
 /**
- * Ends the earlier session of this store if it still exists, because its transaction may have the lock of the counter.
+ * Ends the earlier session of this store if it still exists, because its transaction may have the lock of the revision
+ * counter.
  */
 export async function evict(connection: MysqlConnection, token: string): Promise<void> {
   const [[[session] = []] = []] = await connection.query(`SELECT IS_USED_LOCK(${ownLock(token)})`);

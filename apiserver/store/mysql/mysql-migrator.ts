@@ -15,7 +15,7 @@ const lockName = `CONCAT('homeostat-schema:', SHA1(LOWER(DATABASE())))`;
 const lockTimeoutS = 30;
 
 export interface MigrationParts {
-  /** The database's name in messages. */
+  /** The name that messages give the database. */
   readonly name: string;
   /** The epoch for a new database. */
   readonly epoch: string;
@@ -66,8 +66,8 @@ async function migrateLocked(connection: MysqlConnection, { name, epoch }: Migra
 }
 
 /**
- * Stores the version to which the database is being upgraded. By then, all running writes of older programs have ended.
- * Later writes of these programs see the new version and are refused.
+ * Stores the version to which the database is being upgraded. First locks the counter of revisions, and so waits until
+ * all running writes of older programs have ended. Later writes of these programs see the new version and are refused.
  */
 async function announce(connection: MysqlConnection): Promise<void> {
   const target = sql.setMeta('upgrading', String(sql.migrations.length));

@@ -90,7 +90,7 @@ describeWithMysql('a MySQL store that is opened', () => {
     expect(await scanned(store)).to.have.lengthOf(1);
   });
 
-  it('rejects a commit with readOnly while the server is read-only, and writes nothing', async () => {
+  it('rejects a commit with the code "readOnly" while the server is read-only, and writes nothing', async () => {
     store = storeOn(await asPlainUser());
     await store.open();
     await withGlobal('read_only', 1, async () => {

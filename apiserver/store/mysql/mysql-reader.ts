@@ -105,7 +105,7 @@ export class MysqlReader {
    */
   async changes(after: number, limits: PageLimits): Promise<RowPage<Change>> {
     const known = this.#history.last;
-    // compactRevision is read after the changes, so that it includes each compaction that ended before their read.
+    // compactRevision is read last, so that it includes each compaction that ended before the changes were read.
     const statements = [sql.noteCounter, sql.listChanges(after, limits), sql.lookAt(known.revision)];
     const [, found = [], [row = []] = []] = await this.#read(...statements);
     const history = historyOf(row);

@@ -35,7 +35,7 @@ describeWithMysql('MySQL stores that share a database', () => {
   const inDatabase = (...statements: string[]): Promise<unknown> =>
     administer(`USE ${database.database}`, ...statements);
 
-  it('return every change up to the revision in the counter, and no later change', async () => {
+  it('return every change up to the revision in the table counter, and no later change', async () => {
     const [a, b] = pair();
     const shown = async (): Promise<number[]> => (await b.changes(0, 10)).map(({ revision }) => revision);
     await written(a, create('1', ''), create('2', ''), create('3', ''));
@@ -55,7 +55,7 @@ describeWithMysql('MySQL stores that share a database', () => {
 
     for (const [what, ...statements] of [
       ['a backup was restored, and has a new epoch', `UPDATE meta SET value = UUID() WHERE name = 'epoch'`],
-      ['the counter was decreased', 'DELETE FROM log WHERE revision = 2', 'UPDATE counter SET revision = 1'],
+      ['the revision counter was decreased', 'DELETE FROM log WHERE revision = 2', 'UPDATE counter SET revision = 1'],
       [
         'the last revision in the log belongs to another batch',
         `UPDATE log SET batch = REPEAT('x', 16) WHERE revision = 2`,
@@ -75,7 +75,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       });
     }
 
-    it('a store refuses reads and writes when a change that another store wrote, and that this store has read, is lost', async () => {
+    it('a store refuses reads and writes when the database has lost a change that another store wrote and this store has read', async () => {
       const [a, b] = pair();
       await written(b, create('1', ''), create('2', ''));
       expect(await a.changes(0, 10)).to.have.lengthOf(2);
@@ -83,7 +83,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(a);
     });
 
-    it('a store refuses reads and writes when changes are lost that other stores wrote before the store was opened', async () => {
+    it('a store refuses reads and writes when the database has lost changes that other stores wrote before this store was opened', async () => {
       const [a] = pair();
       await written(a, create('1', ''), create('2', ''));
       const late = storeOn(database);
@@ -186,9 +186,9 @@ describeWithMysql('MySQL stores that share a database', () => {
       expect(await latestDeadlock()).to.not.include(database.database);
     };
 
-    it('return each change of 16 writers once and in order to 3 readers [slow]', () => expectOrder(5));
+    it('return each change of 16 writers to 3 readers, once and in order [slow]', () => expectOrder(5));
 
-    it('return each change of 16 writers once and in order to 3 readers, under a long load [slow]', () =>
+    it('return each change of 16 writers to 3 readers, once and in order, under a long load [slow]', () =>
       expectOrder(30));
 
     it('return to each reader every change, or a CompactedError for changes that another store has compacted [slow]', async () => {

@@ -61,7 +61,7 @@ export const migrations: readonly string[] = [
    ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
 ];
 
-/** Creates the table `meta`, before the first migration, because it has the schema version. */
+/** Creates the table `meta`, which holds the schema version. The first migration already writes to this table. */
 export const createMeta: string = `CREATE TABLE IF NOT EXISTS meta
   (name VARBINARY(64) NOT NULL PRIMARY KEY, value VARBINARY(255) NOT NULL) ENGINE = InnoDB`;
 export const listTables = `SELECT LOWER(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()`;
@@ -121,8 +121,8 @@ export function findRows({ keys }: BatchNeeds): string[] {
 }
 
 /**
- * Returns queries for the stored claims to the same values as `claims`, whichever objects hold them. Their columns are
- * `kind, idx, value, object_key`.
+ * Returns queries for the stored claims with the same kind, index and value as one of `claims`. The stored claims may
+ * belong to any object. The columns are `kind, idx, value, object_key`.
  */
 export function findClaims(claims: readonly ClaimRow[]): string[] {
   return byIndex(claims).map((where) => `SELECT kind, idx, value, object_key FROM uniq WHERE ${where}`);
@@ -134,8 +134,8 @@ export const insertLog = (rows: number): string =>
 const joinedLog = 'log STRAIGHT_JOIN kv ON kv.kind = log.kind AND kv.object_key = log.object_key';
 
 /**
- * Updates the objects from the new rows of the log. So the bytes of an object are sent only once, and the previous
- * bytes never leave the server.
+ * Updates the objects from the new rows of the log. So the bytes of an object are sent to the database only once, and
+ * the database never sends the previous bytes.
  */
 export function applyLog(writes: readonly PlannedWrite[]): string[] {
   const [first, last] = [writes[0], writes.at(-1)];
@@ -252,7 +252,7 @@ export function int(value: number): string {
   return String(value);
 }
 
-/** Returns a text as a binary literal. */
+/** Returns the UTF-8 bytes of a text as a hexadecimal literal. */
 export function hex(value: string): string {
   return `X'${Buffer.from(value, 'utf8').toString('hex')}'`;
 }

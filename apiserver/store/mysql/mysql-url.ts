@@ -24,10 +24,10 @@ export function parseMysqlUrl(url: string): MysqlDatabase {
   const { hostname, port, username, password, pathname, searchParams, hash } = parsed;
   if (hostname === '' || username === '') throw refused('host and user are needed');
   const database = decoded(pathname.slice(1));
-  // The server limits names to 64 characters, and accepts no NUL. A slash is refused, because in a URL it is usually a
-  // mistake.
+  // The database server limits names to 64 characters, and accepts no NUL. A slash is refused, because in a URL it is
+  // usually a mistake.
   if (database === '' || database.length > 64 || /[/\0]/.test(database)) throw refused('not the name of a database');
-  if (hash !== '') throw refused('percent-encode # in a user, password or name');
+  if (hash !== '') throw refused('percent-encode # in a user, password or database name');
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
     port: port === '' ? 3306 : Number(port),
@@ -38,7 +38,7 @@ export function parseMysqlUrl(url: string): MysqlDatabase {
   };
 }
 
-/** Returns the database's name in messages, without user and password. */
+/** Returns the name that messages give the database: its URL without user and password. */
 export function nameOf({ host, port, database }: MysqlDatabase): string {
   return `mysql://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
 }

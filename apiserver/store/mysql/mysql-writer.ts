@@ -61,7 +61,7 @@ export interface BatchEnd {
   readonly batch: string;
 }
 
-/** The writing session. It executes one transaction after the other, each with the lock of the counter. */
+/** The writing session. It executes one transaction after the other. Each one locks the row of the revision counter. */
 export class MysqlWriter {
   readonly #parts: MysqlWriterParts;
   readonly history: KnownHistory;
@@ -102,7 +102,7 @@ export class MysqlWriter {
 
   /**
    * Runs a transaction that can be repeated: repeats it when the connection is lost, even at the commit. `body` runs
-   * with the lock of the counter, and receives the history that was read with the lock.
+   * with the lock of the revision counter, and receives the state of the database's history under this lock.
    */
   transaction<Result>(body: (connection: MysqlConnection, found: MysqlHistory) => Promise<Result>): Promise<Result> {
     return this.exclusively(async (connection) => {
@@ -136,7 +136,10 @@ export class MysqlWriter {
     });
   }
 
-  /** Starts a transaction with the lock of the counter, and returns the history that was read with the lock. */
+  /**
+   * Starts a transaction and locks the revision counter. Returns the state of the database's history under this lock
+   * (`found`), and the results of the queries `reads` (`answers`).
+   */
   async begin(
     connection: MysqlConnection,
     reads: readonly string[] = [],
@@ -155,10 +158,11 @@ export class MysqlWriter {
   }
 
   /**
-   * Commits a batch whose log is already written; resolves when it is committed. If the response to COMMIT is lost,
-   * looks up the batch with the lock of the counter. The lost session had this lock until its transaction was committed
-   * or rolled back. Rejects with the error of the COMMIT when the batch is not committed. Rejects with StoreError
-   * `unknown` when the server does not respond in time, or when the log of the batch is compacted by then.
+   * Commits a batch whose log is already written; resolves when it is committed. If the response to COMMIT is lost, a
+   * new session locks the counter, and then looks up the batch. The lost session keeps this lock until its transaction
+   * is committed or rolled back, so the look-up sees the final result. Rejects with the error of the COMMIT when the
+   * batch is not committed. Rejects with StoreError `unknown` when the server does not respond in time, or when the log
+   * of the batch has been compacted before the look-up.
    */
   async finish(connection: MysqlConnection, end: BatchEnd): Promise<void> {
     const { statements, revision, batch } = end;

@@ -58,7 +58,7 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
   }
   if (scheme === 'mysql' || scheme === 'mariadb') return { engine: 'mysql', database: parseMysqlUrl(url) };
   if (scheme === 'etcd') return { engine: 'etcd', database: parseEtcdUrl(url) };
-  if (scheme !== 'sqlite') throw new RangeError(`there is no driver for ${scheme}: databases; use ${forms}`);
+  if (scheme !== 'sqlite') throw new RangeError(`there is no driver for the URL scheme "${scheme}"; use ${forms}`);
   const [, file = '', owner] = /^sqlite:(.*?)(?:\?owner=(.+))?$/is.exec(url) ?? [];
   return { engine: 'sqlite', path: filePath(file), ...(owner === undefined ? {} : { owner }) };
 }

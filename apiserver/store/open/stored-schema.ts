@@ -6,7 +6,8 @@ import type { SchemaVersions } from '../schema-version.ts';
 
 /**
  * Returns the schema version of a database without changing it: to open a store would upgrade the database. A database
- * in memory is always new. Rejects with RangeError for an invalid URL, and with StoreError.
+ * in memory is always new. Rejects with RangeError when the URL is invalid, and with StoreError when the version cannot
+ * be determined.
  */
 export async function storedSchema(url: string, clock: Clock): Promise<SchemaVersions> {
   const location = parseDatabaseUrl(url);

@@ -15,9 +15,10 @@ const maxWaitingBytes = 16 * 1024 * 1024;
 type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
 
 /**
- * Packs each committed change once, and sends it to all processes. The process that has made the commit receives the
- * changes as well: it may need them before the outcome of the commit arrives, and would otherwise read them from the
- * database. While only one process is connected, nothing is sent.
+ * Packs each committed change once, and sends it to all processes. The process that made the commit receives the
+ * changes as well. A change of another process may reach this process before the outcome of its own commit. If it
+ * lacked its own changes then, it would read them from the database. While only one process is connected, nothing is
+ * sent: no other process commits, and this process knows its own changes.
  */
 export class ChangeBroadcast {
   readonly #store: Pick<PagedStore, 'changePages'>;

@@ -32,8 +32,8 @@ export interface MergedCommitsParts {
 
 /**
  * Commits the batches of several writers. Batches that arrive during a commit share the next commit, and its sync to
- * the disk. Each batch is atomic. Its outcomes, and the revision before it, are the same as if the batches were
- * committed one by one, in the order of arrival.
+ * the disk. Each batch is atomic. The outcomes of a batch, and the revision just before the batch, are the same as if
+ * the batches were committed one by one, in the order of arrival.
  */
 export class MergedCommits {
   readonly #parts: MergedCommitsParts;

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { DefaultSerializer, deserialize } from 'node:v8';
 
-/** The number of bytes before each message. These bytes have the length of the message. */
+/** The number of bytes before each message. These bytes contain the message's length. */
 const headBytes = 4;
 const noHead = Buffer.alloc(headBytes);
 

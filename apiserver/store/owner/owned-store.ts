@@ -32,8 +32,8 @@ export function createOwnedStore(connect: () => Duplex): Store {
 }
 
 /**
- * A store that sends its calls to a {@link StoreOwner} in another process. The owner also sends the changes that any
- * process commits, without a request of this store.
+ * A store that sends its calls to a {@link StoreOwner} in another process. Without a request of this store, the owner
+ * also sends it the changes that any process commits.
  */
 class OwnedStore implements Store {
   readonly isShared = true;

@@ -77,7 +77,7 @@ describe('the owner of a database', () => {
     return new Promise((resolve) => store.subscribe((upTo) => upTo >= revision && resolve()));
   }
 
-  it('sends changes to other processes: creations without reading the database, a commit with an update after one read for all', async () => {
+  it('sends changes to other processes: creations without reading the database, a commit with an update after a single read for all processes', async () => {
     const [a, b, c] = three();
     const all = received(b, 5);
     await written(a, create('1', 'x'), create('2', 'y'));
@@ -125,7 +125,7 @@ describe('the owner of a database', () => {
     expect(await b.changes(4, 10)).to.deep.equal([]);
   });
 
-  it('returns to a store a current revision that includes all acknowledged writes of the other stores on this database', async () => {
+  it('lets a store read a current revision that includes all acknowledged writes of the other stores on this database', async () => {
     const [a, b] = three();
     for (let round = 1; round <= 50; round += 1) {
       await written(a, create(`${round}`, ''));
@@ -133,7 +133,7 @@ describe('the owner of a database', () => {
     }
   });
 
-  it('tells a store that opens after a compaction up to which revision the history is compacted', async () => {
+  it('tells a store that opens after a compaction how far the history is compacted', async () => {
     const [a] = three();
     await written(a, create('1', ''), create('2', ''), create('3', ''));
     await a.compact(2, 10);
@@ -164,7 +164,7 @@ describe('the owner of a database', () => {
     for (const error of errors) expect(error).to.include({ name: 'StoreError', code: 'crashed' });
   });
 
-  it('passes the error of a commit on to the caller; also resolves `failed` with it if the database can no longer be used', async () => {
+  it('passes the error of a commit on to the caller; if the database can no longer be used, the promise `failed` resolves with the same error', async () => {
     const [a] = three();
     watched.failure = new StoreError('full', 'the disk is full');
     expect(await rejectionOf(a.commit([create('1', '')]))).to.deep.include({
@@ -210,7 +210,7 @@ describe('the owner of a database', () => {
   });
 });
 
-describe('the backup of a store whose database has an owner', () => {
+describe('the backup of a database that another process, its owner, has open', () => {
   const folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-backup-'));
   after(() => rmSync(folder, { recursive: true }));
 

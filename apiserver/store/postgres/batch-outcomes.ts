@@ -15,8 +15,8 @@ export class BatchOutcomes {
   }
 
   /**
-   * The operations whose outcomes are not known: they have not been sent yet, or were not written as far as this store
-   * knows.
+   * The operations that have no outcome yet, and must be sent: at first, all of the batch; after the response to a
+   * transaction was lost, those that this transaction and earlier ones did not write.
    */
   get rest(): readonly Operation[] {
     return this.#batch.filter((operation) => !this.#outcomes.has(operation));

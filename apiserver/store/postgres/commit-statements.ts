@@ -19,8 +19,8 @@ interface CommitParts {
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
 /**
- * The part of the statement that checks generations. $10 (kinds) and $11 (generations) list the different generations of
- * a batch. $9 has for each operation the position of its generation in these lists, counted from 1.
+ * The part of the statement that checks generations. $10 (kinds) and $11 (generations) list the different generations
+ * of a batch. $9 has for each operation the position of its generation in these lists, counted from 1.
  */
 const generations = {
   values: ', $9::integer[]',
@@ -167,8 +167,8 @@ export const commitOfGenerations: Statement = { name: 'commit_generations', text
 export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };
 
 /**
- * The statement for a batch that requires claims, but adds and removes none, as most batches of creations do, with
- * parameters $1 to $16.
+ * The statement for a batch that requires claims, but adds and removes none. Most batches of creations are of this
+ * form. The statement has the parameters $1 to $16.
  */
 export const commitRequired: Statement = {
   name: 'commit_required',

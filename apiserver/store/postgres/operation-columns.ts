@@ -15,7 +15,7 @@ export interface OperationColumns {
   readonly expects: readonly number[];
   /** The positions of the data in `bytes`, counted from 1, as in `substring`. */
   readonly starts: readonly number[];
-  /** The lengths of the data; -1 when there are no data. */
+  /** The length of the data of each operation; -1 for an operation without data. */
   readonly lengths: readonly number[];
   readonly bytes: Buffer;
   readonly generations: GenerationColumns | undefined;

@@ -7,7 +7,7 @@ import type { Statement } from './postgres-statements.ts';
 import { parsePostgresUrl, type SessionAttributes } from './postgres-url.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The time that a server has to accept a connection. */
+/** The maximum time in which a server must accept a connection. */
 const connectTimeoutMs = 5_000;
 
 /**
@@ -19,7 +19,7 @@ const hostTimeoutMs = 2_000;
 /** The time without a response after which the connection counts as lost. It is longer than any statement takes. */
 const answerTimeoutMs = 40_000;
 
-/** The time that a server has to close the connection. */
+/** The time without traffic after which {@link PostgresConnection.end} no longer waits for the server to close. */
 const goodbyeTimeoutMs = 10_000;
 
 /**
@@ -38,7 +38,7 @@ const sessionSettings = `SET lock_timeout = '2s'; SET statement_timeout = '30s';
 
 const findAttributes = `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS readonly`;
 
-/** The SQLSTATE code of a general warning. */
+/** The SQLSTATE code of a warning that has no more specific code. */
 const unspecificWarning = '01000';
 
 /**
@@ -78,8 +78,8 @@ export class PostgresConnection {
 
   /**
    * Opens a session with the first server of the URL that accepts the login and has the requested session attributes.
-   * Rejects with a RangeError for an invalid URL, and with a StoreError that names the problem of each server. The code
-   * of the StoreError is `io` if one of the servers does not respond.
+   * Rejects with a RangeError for an invalid URL. If no server can be used, rejects with a StoreError that names the
+   * problem of each server; its code is `io` if the problem of any server has this code.
    */
   static async open(url: string): Promise<PostgresConnection> {
     const { urls, attributes } = parsePostgresUrl(url);
@@ -132,14 +132,15 @@ export class PostgresConnection {
   }
 
   /**
-   * The number of general warnings that the server has sent. A warning at a COMMIT means that the server has not waited
-   * until the standby has the commit: https://www.postgresql.org/docs/current/runtime-config-replication.html
+   * The number of warnings with the code {@link unspecificWarning} that the server has sent. Such a warning at a COMMIT
+   * means that the server has not waited until the standby has the commit:
+   * https://www.postgresql.org/docs/current/runtime-config-replication.html
    */
   get warnings(): number {
     return this.#warnings;
   }
 
-  /** The database's name in messages, without user and password. */
+  /** The name that messages give the database, without user and password. */
   get name(): string {
     return `${serverOf(this.#client)}/${this.#client.database ?? ''}`;
   }

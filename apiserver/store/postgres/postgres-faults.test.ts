@@ -131,7 +131,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('rejects a commit with locked, and writes nothing of it, when another session has the lock of the counter for too long [slow]', async () => {
+  it('rejects a commit with the code "locked", and writes nothing of it, when another session has the lock of the revision counter for too long [slow]', async () => {
     const { store, url } = await server.open();
     const error = await withCounterLocked(url, () => rejectionOf(store.commit([create('a', '1')])));
     expect(error).to.include({ name: 'StoreError', code: 'locked' });
@@ -150,7 +150,7 @@ describe('PostgresStore when connections fail', () => {
     ['no change at the revision that the store has written', 'DELETE FROM homeostat_log WHERE revision = 1'],
   ];
   for (const [what, change] of setBack) {
-    it(`fails all further writes with diverged when the database has ${what}`, async () => {
+    it(`rejects all further writes with the code "diverged" when the database has ${what}`, async () => {
       const clock = new FakeClock();
       const { store, proxy, directUrl } = await server.openThroughProxy(clock);
       await written(store, create('a', '1'));

@@ -9,7 +9,10 @@ export interface SentCommit {
   readonly after: number;
 }
 
-/** The part of a database's history that this store knows. */
+/**
+ * The epoch and the revisions that this store has read from a database or written to it. {@link findHistory} checks
+ * that the database still has them.
+ */
 export interface KnownCommits {
   readonly epoch: string;
   /** The highest revision that this store knows to be committed, by any store. */
@@ -31,7 +34,8 @@ export async function findHistory(
   known: KnownCommits | undefined,
 ): Promise<OpenedStore> {
   await connection.execute(sql.waitLonger);
-  // The lock fails on a standby. A standby may lag behind, and its older history must not count as a divergence.
+  // On a standby, taking this lock fails, so the histories are not compared: a standby may lag behind, and its older
+  // history must not count as a divergence.
   await connection.query(sql.lockCounter);
   const [row] = await connection.query<OpenedStore & { commit: string | null }>(sql.findHistory, [
     known?.own?.revision ?? null,
@@ -59,8 +63,8 @@ function differenceOf(
 }
 
 /**
- * Looks up, in a transaction, the writes of a lost transaction whose session has ended. Rejects with StoreError
- * `unknown` when the log of those writes is compacted.
+ * Returns the writes of a transaction whose connection was lost, and whose session has ended. Runs in another
+ * transaction. Rejects with StoreError `unknown` when the log of those writes is compacted.
  */
 export async function findCommit(connection: PostgresConnection, { id, after }: SentCommit): Promise<WrittenKeys> {
   await connection.execute(sql.waitLonger);

@@ -40,7 +40,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     ['late', 'and the server gets the COMMIT after the look-up'],
   ];
   for (const [fault, when] of faults) {
-    it(`reports the true outcome, and writes exactly once, while another store writes, when the connection ends ${when}`, async () => {
+    it(`reports the true outcome and writes exactly once, despite concurrent writes of another store, when the connection ends ${when}`, async () => {
       const { store, proxy, directUrl } = await server.openThroughProxy();
       const [a = 0, old = 0] = await written(store, create('a', '1', [[1, 'v']]), create('old', '2'));
       const other = server.store(directUrl);
@@ -70,8 +70,9 @@ describe('PostgresStore when the response to a commit is lost', () => {
         [key('d'), next],
       ];
       expect(await historyOf(store)).to.deep.equal([...own, ...ofOther].sort(([, x], [, y]) => x - y));
-      // Operations that were written are not sent again. The others are sent in a later transaction, to find out why
-      // they were refused.
+      // After the fault `after`, the store does not send the operations again that the lost transaction has written. It
+      // sends the others in a second transaction, to find out why they were refused; `before` is the revision before
+      // the second transaction.
       if (fault === 'after') expect(before).to.be.at.least(revisionOf(updated));
       else expect(before).to.equal(revisionOf(b) - 1);
       expect(await scanned(store)).to.have.lengthOf(4 + ofOther.length);
@@ -79,7 +80,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     });
   }
 
-  it('finds the whole batch in the history, and returns the revision that the database had before the batch', async () => {
+  it('finds the whole batch in the history, and returns its revisions and, as `before`, the revision before the batch', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);
     for (const other of stores) await written(other, create('x', ''), create('y', ''));

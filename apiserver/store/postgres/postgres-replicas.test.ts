@@ -22,7 +22,7 @@ describe('several PostgresStores on one database', () => {
     return { one, other, url };
   }
 
-  it('check generations and claims against the state at the commit, not at the time of the request', async () => {
+  it('check claims and the generation of unique indexes against the state at the commit, not at the time of the request', async () => {
     const { one, other, url } = await openTwo();
     const old = await one.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
     const wanted = { indexes: [1, 2], claims: [], revision: 0 };

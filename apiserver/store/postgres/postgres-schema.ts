@@ -51,6 +51,8 @@ export function checkSchemaRow(rows: readonly { readonly version: number }[], na
   checkSchemaVersion({ migrations, version: rows.at(0)?.version ?? 0, name });
 }
 
-/** Creates the table `homeostat_meta`, before the first migration, because it has the schema version. */
+/**
+ * Creates the table `homeostat_meta`, which holds the schema version. The first migration already writes to this table.
+ */
 export const createMeta =
   'CREATE TABLE IF NOT EXISTS homeostat_meta (name text PRIMARY KEY, value text NOT NULL) WITH (fillfactor = 50)';

@@ -50,8 +50,9 @@ export async function postgresSchema(url: string): Promise<SchemaVersions> {
 }
 
 /**
- * The isolation of a transaction. With READ COMMITTED, a statement after the lock of the counter sees everything that
- * was committed before it. With REPEATABLE READ, all statements see the same state.
+ * The isolation of a transaction. With READ COMMITTED, each statement sees everything that was committed before the
+ * statement began, so a statement after the lock of the revision counter sees the current state. With REPEATABLE READ,
+ * all statements see the same state.
  */
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ';
 
@@ -119,8 +120,8 @@ async function migrate(connection: PostgresConnection): Promise<void> {
 }
 
 /**
- * Waits for the running writes of older programs that use the database. Later writes of these programs see the new
- * version and are refused.
+ * Waits for the running writes of older programs that use the database. Later writes of these programs read the new
+ * schema version, and are refused.
  */
 async function awaitWriters(connection: PostgresConnection): Promise<void> {
   await connection.execute(sql.waitLonger);

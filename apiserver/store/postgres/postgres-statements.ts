@@ -77,7 +77,7 @@ export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revisio
   WHERE m.name = 'compactRevision' ORDER BY l.revision`;
 /**
  * Increases the time for which a transaction waits for locks, for transactions that must complete. The time is longer
- * than the 10 s after which the server ends a stalled session, because a stalled session may have the lock of the
+ * than the 10 s after which PostgreSQL ends a stalled session, because a stalled session may have the lock of the
  * counter.
  */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;

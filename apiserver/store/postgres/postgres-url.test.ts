@@ -56,7 +56,7 @@ describe('parsePostgresUrl', () => {
     ['postgres://a,b/db?target_session_attrs=primary', 'primary'],
     ['postgres://a/db?target_session_attrs=read-write', 'read-write'],
   ] as const) {
-    it(`reads ${url} with target_session_attrs ${attributes}`, () => {
+    it(`returns target_session_attrs ${attributes} for ${url}`, () => {
       expect(parsePostgresUrl(url).attributes).to.equal(attributes);
     });
   }

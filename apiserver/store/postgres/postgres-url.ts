@@ -55,7 +55,7 @@ export function parsePostgresUrl(url: string): PostgresServers {
 
 function partsOf(url: string): Parts {
   const found = /^(postgres(?:ql)?:\/\/)([^/?#]*@)?([^/?#@]*)(\/[^?#@]*)?(?:\?([^#]*))?$/i.exec(url);
-  if (!found) throw refused('percent-encode /, ?, # and @ in a user, password or name');
+  if (!found) throw refused('percent-encode /, ?, # and @ in a user, password or database name');
   const [, scheme = '', user = '', authority = '', path = '', query = ''] = found;
   return { scheme, user, authority, path, query };
 }
@@ -85,7 +85,7 @@ function checkPorts(ports: readonly string[], hosts: number): void {
 function attributesOf(text: string | undefined, several: boolean): SessionAttributes {
   if (text === undefined) return several ? 'read-write' : 'any';
   const found = sessionAttributes.find((each) => each === text);
-  if (!found) throw refused('target_session_attrs must be any, read-write or primary, since the store has to write');
+  if (!found) throw refused('target_session_attrs needs the value any, read-write or primary: the store has to write');
   return found;
 }
 

@@ -123,14 +123,14 @@ export class PostgresWriter {
       throw storeErrorFrom(lost, 'the connection was lost at every attempt to commit');
     } catch (cause) {
       if (outcomes.isEmpty) throw cause;
-      throw new StoreError('unknown', 'a batch was written in part when the connection was lost', { cause });
+      throw new StoreError('unknown', 'the connection was lost; a part of this batch was stored', { cause });
     }
   }
 
   /**
-   * Sends the operations without an outcome as one transaction. If the response is lost, looks up and records which
-   * operations were written, and then resolves with the error of the connection. Rejects when the database refuses the
-   * transaction. Otherwise resolves with undefined.
+   * Sends the operations that have no outcome yet, as one transaction. If the response is lost, looks up and records
+   * which operations were written, and then resolves with the error of the connection. Rejects when the database
+   * refuses the transaction. Otherwise resolves with undefined.
    */
   async #send(outcomes: BatchOutcomes): Promise<unknown> {
     const connection = await this.#link.get();
@@ -151,8 +151,9 @@ export class PostgresWriter {
   }
 
   /**
-   * Resolves with the keys and revisions that a lost transaction has written; its other operations were not written,
-   * and never will be. Rejects with `unknown` when this cannot be found out.
+   * Looks up the outcome of a transaction whose connection was lost. Resolves with the keys that the transaction has
+   * written, and their revisions. Operations on other keys were not written, and never will be. Rejects with `unknown`
+   * when the look-up fails.
    */
   async #lookUp(sent: SentCommit): Promise<WrittenKeys> {
     try {

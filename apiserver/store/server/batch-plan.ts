@@ -13,7 +13,7 @@ export interface BatchState {
    * for a kind whose unique indexes were never set.
    */
   readonly generations: ReadonlyMap<number, number>;
-  /** The keys of the objects that hold claims among {@link BatchNeeds.claims}, by {@link claimId}. */
+  /** For each claim in {@link BatchNeeds.claims} that an object has: the key of this object, by {@link claimId}. */
   readonly holders: ReadonlyMap<string, string>;
 }
 

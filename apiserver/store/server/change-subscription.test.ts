@@ -77,7 +77,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([9, 3, 4]);
   });
 
-  it('starts its source at the first listener, polls when the source calls look(), and closes only once the source is closed', async () => {
+  it('starts its source at the first listener, polls when the source calls look(), and resolves close() only after the source has closed', async () => {
     const events: string[] = [];
     let end = (): void => undefined;
     let source: Pick<ChangeSubscription, 'notice' | 'look'> | undefined;

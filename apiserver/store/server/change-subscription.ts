@@ -84,7 +84,7 @@ export class ChangeSubscription {
     this.#track(this.#look());
   }
 
-  /** Removes all listeners. Resolves when no poll is running, and the {@link ChangeSource} is closed. */
+  /** Removes all listeners, and closes the {@link ChangeSource}. Resolves when it is closed and no poll is running. */
   async close(): Promise<void> {
     this.#listeners.clear();
     this.#stop();
@@ -105,9 +105,9 @@ export class ChangeSubscription {
   }
 
   #lookLater(): void {
-    // Replaces the pending timer, so that there is never more than one. Several polls may run at the same time, and each
-    // calls this method at its end: one may have begun before the last listener was removed, or a source may have
-    // requested one.
+    // Replaces the pending timer, so that there is never more than one. Each poll calls this method at its end, and
+    // several polls may run at the same time: a source may request a poll, and a poll from before the last listener was
+    // removed may still run.
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = this.#parts.clock.setTimeout(() => this.look(), this.#intervalMs);
   }

@@ -133,7 +133,8 @@ export class ConnectionLink<Connection extends LinkedConnection> {
   }
 
   /**
-   * Ends the connection after its pending requests, and opens no other one. Waiting callers get StoreError `closed`.
+   * Closes the connection after its pending requests, and opens no other connection. Callers that wait for a connection
+   * get StoreError `closed`.
    */
   async close(): Promise<void> {
     const before = this.#state;

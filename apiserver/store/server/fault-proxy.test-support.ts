@@ -16,7 +16,9 @@ export type Fault = 'pass' | 'cut' | 'cutAfterAnswer' | 'swallow' | 'orphan';
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
-  /** True when the proxy is to close the connections to the client and the server at the end of the server's response. */
+  /**
+   * True when the proxy is to close the connections to the client and the server at the end of the server's response.
+   */
   isCutAtAnswer: boolean;
 }
 

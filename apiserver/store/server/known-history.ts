@@ -27,7 +27,7 @@ export class KnownHistory {
   #ownEpoch: string | undefined;
   #diverged: StoreError | undefined;
 
-  /** `name` is the database's name in messages. */
+  /** `name` is the name that messages give the database. */
   constructor(name: string) {
     this.#name = name;
   }

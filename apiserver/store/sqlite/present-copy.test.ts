@@ -48,8 +48,8 @@ class Restarts {
   }
 
   /**
-   * Restarts the committer. Returns the revisions of the objects that it then finds in the database, and the revision
-   * at which the list of objects that it reads was saved; 0 when no list was saved.
+   * Creates a committer, as a restart of the server does. Returns the revisions of the objects that the committer finds
+   * in the database, and the revision at which the stored list of objects was written; 0 when no list is stored.
    */
   restarted(): { readonly found: readonly number[][]; readonly copied: number } {
     const committer = new SqliteCommitter(this.database, [5, 6]);
@@ -86,7 +86,7 @@ function kindOf(name: number): number {
   return (name % 2) + 1;
 }
 
-describe('the copy of the present objects', () => {
+describe('the stored copy of the revisions of all present objects', () => {
   it('gives a restart the same objects as a read of all rows, whatever was written and compacted after the copy [slow]', async () => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const restarts = new Restarts(await connect(undefined));

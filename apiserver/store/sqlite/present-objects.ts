@@ -33,9 +33,9 @@ export class PresentObjects {
   #copied: number;
 
   /**
-   * Reads the revisions and key hashes that {@link copy} stored in the database, and then the later changes in the table
-   * `history`. If nothing usable is stored, reads the whole table. Keys are hashed with the stored secret, or else with
-   * `secret`.
+   * Reads the revisions and key hashes that {@link copy} stored in the database, and then the later changes in the
+   * table `history`. If nothing usable is stored, reads the whole table. Keys are hashed with the stored secret, or
+   * else with `secret`.
    */
   constructor(database: SqlDatabase, secret: HashSecret) {
     this.#database = database;

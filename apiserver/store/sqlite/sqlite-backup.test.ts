@@ -96,7 +96,7 @@ describe('a backup of SQLite', () => {
     });
   });
 
-  it('fails with the code locked while the file of another backup exists; the next start of the store deletes that file', async () => {
+  it('fails with the StoreError code "locked" while the file of another backup exists; the next start of the store deletes that file', async () => {
     writeFileSync(`${path}-backup`, 'half');
     expect(await rejectionOf(store.backUp?.() ?? Promise.resolve())).to.include({ code: 'locked' });
     expect(existsSync(`${path}-backup`), 'the file of another backup').to.equal(true);

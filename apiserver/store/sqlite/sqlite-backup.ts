@@ -26,8 +26,9 @@ interface NodeSqlite {
 
 export interface CopyParts {
   /**
-   * Aborts the backup before its next step; the call rejects with the reason of the signal. The database must stay open
-   * until then: if it is closed during a backup, the promise of Node never settles.
+   * Aborts the backup before its next step; {@link backUpDatabase} then rejects with the reason of the signal. The
+   * database must stay open until `backUpDatabase` settles: if the database is closed during a backup, the promise that
+   * Node's `backup` returns never settles.
    */
   readonly signal: AbortSignal;
   /** The backup function of node:sqlite. Default: the function of the running Node, if it has one. */
@@ -62,9 +63,9 @@ function createFile(path: string): void {
 }
 
 /**
- * Copies the database in steps, if the driver or Node has a function for it: writes of the same connection continue
- * meanwhile, and the copy includes them. Without such a function, or when the one of Node fails, `VACUUM INTO` makes
- * the copy, and writes wait until it is complete.
+ * Copies the database in steps if the driver or Node has a backup function. Meanwhile, writes of the same connection
+ * continue, and the copy includes them. If neither has such a function, or if Node's function fails, `VACUUM INTO`
+ * makes the copy, and writes wait until it is complete.
  */
 async function copyDatabase(database: SqlDatabase, path: string, parts: CopyParts): Promise<void> {
   const { signal, byNode = nodeSqlite()?.backup } = parts;
@@ -90,8 +91,8 @@ function nodeSqlite(): NodeSqlite | undefined {
 }
 
 /**
- * Runs a copy. Returns false when it fails: the copy of Node 22 sometimes fails ("not an error") when a write begins
- * meanwhile.
+ * Runs a copy. Returns false when it fails: the `backup` function of Node 22 sometimes fails ("not an error") when a
+ * write begins meanwhile.
  */
 async function isCopied(copy: () => Promise<unknown>): Promise<boolean> {
   try {

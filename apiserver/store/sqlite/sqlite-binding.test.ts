@@ -26,7 +26,7 @@ describe('SQLite bindings', () => {
     database.close();
   });
 
-  it('reject with a message that says what to do when the runtime has none', async () => {
+  it('cause an error that says what to do if the runtime has none of the bindings', async () => {
     const broken = { name: 'broken', load: () => Promise.reject(new Error('no binary')) };
     const absent = { name: 'absent', load: async () => undefined };
     const error = await openDatabase(':memory:', [absent, broken]).catch((reason: unknown) => reason);
@@ -36,7 +36,7 @@ describe('SQLite bindings', () => {
 });
 
 describe('SQLite on a failing disk', () => {
-  it('rejects a batch with the code full when there is no space, writes no part of it, and accepts it when there is space again', async () => {
+  it('rejects a batch with the StoreError code "full" when there is no space, writes no part of it, and accepts it when there is space again', async () => {
     const database = await connect(undefined);
     const committer = new SqliteCommitter(database, [1, 2]);
     committer.commit(packBatch([create('a')]));
@@ -50,7 +50,7 @@ describe('SQLite on a failing disk', () => {
     database.close();
   });
 
-  it('reports the code readOnly for a read-only database, and refused for a violated constraint or an unknown error', async () => {
+  it('reports the code "readOnly" for a read-only database, and the code "refused" for a violated constraint or an unknown error', async () => {
     const database = await connect(undefined);
     const insert = database.prepare('INSERT INTO number (id, name) VALUES (?, ?)');
     expect(storeErrorFrom(thrownBy(() => insert.run(2, null)))).to.include({ code: 'refused' });

@@ -25,12 +25,12 @@ interface PackedOperation {
 }
 
 /**
- * The minimum number of changes since the last copy of the present objects, before a new copy is written. A start reads
- * fewer changes in a few milliseconds, so it needs no newer copy.
+ * The minimum number of changes since the last copy of {@link PresentObjects}, before a new copy is written. A start
+ * reads fewer changes in a few milliseconds, so it needs no newer copy.
  */
 const fewestChanges = 10_000;
 
-/** Writes to an open database. All explicit transactions after its opening run here, one after the other. */
+/** Writes to an open database. Once the database is open, all explicit transactions run here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
   /** For each kind, by its number: the generation of its unique indexes, as this instance has read it. */
@@ -162,17 +162,17 @@ export class SqliteCommitter {
   }
 
   /**
-   * The revision of the latest copy, in the database, of the table in memory that has the revisions of all present
-   * objects ({@link PresentObjects}); 0 when there is no copy.
+   * The revision at which {@link PresentObjects}, the revisions of all present objects, were last copied from memory
+   * into the database; 0 when the database has no copy.
    */
   get copied(): number {
     return this.#objects.copied;
   }
 
   /**
-   * Writes a copy of the present objects. Does nothing when a start from the existing copy would still be fast, or when
-   * the changes since that copy are fewer than `share` of the objects. So the copies cost only a few bytes for each
-   * change.
+   * Copies {@link PresentObjects} from memory into the database. Does nothing when a start from the existing copy would
+   * still be fast, or when the changes since that copy are fewer than `share` of the objects. So the copies cost only a
+   * few bytes for each change.
    */
   copyObjects(share: number): void {
     const changes = this.#revision - this.#objects.copied;

@@ -109,7 +109,7 @@ function takeRights(file: string, mode: number): void {
     chmodSync(file, mode & 0o700);
   } catch (error) {
     const octal = (mode & 0o777).toString(8).padStart(4, '0');
-    const message = `${file} can be changed by users other than its owner (mode ${octal}), and its mode cannot be changed: chmod 600 it`;
+    const message = `${file}: users other than its owner can change this file (mode ${octal}), and this process cannot change the mode: chmod 600 it`;
     throw new StoreError('refused', message, { cause: error });
   }
 }

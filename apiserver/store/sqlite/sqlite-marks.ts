@@ -4,8 +4,8 @@ import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import * as sql from './sqlite-statements.ts';
 
 /**
- * Reads and writes the marks of snapshots in the table `meta`: the nonce, the revision, and the epoch in which the mark
- * was written.
+ * Reads and writes the mark of each kind's snapshot in the table `meta`. A mark has the nonce and the revision of the
+ * snapshot file that is valid for this database, and the epoch in which the mark was written.
  */
 export class SqliteMarks {
   readonly #get: SqlStatement<{ readonly value: string }>;
@@ -16,7 +16,7 @@ export class SqliteMarks {
     this.#set = database.prepare(sql.setMeta);
   }
 
-  /** Returns the nonce and revision of a kind's snapshot; undefined when there are none, or when their epoch is over. */
+  /** Returns the nonce and revision of a kind's snapshot; undefined if there are none, or if their epoch is over. */
   read(kind: number): SnapshotMark | undefined {
     const [nonce = '', revision, epoch] = this.#get.get(nameOf(kind))?.value.split(' ') ?? [];
     return epoch === this.#epoch ? { nonce, revision: Number(revision) } : undefined;

@@ -14,8 +14,9 @@ import type { PackedItems } from '../packed-items.ts';
 import type { StoreErrorCode } from '../store-error.ts';
 
 /**
- * The messages between the store and its worker. The bytes of a whole batch or page are one transferred buffer, and all
- * its numbers are one array. A message for each object, or an array of typed arrays, would cost more than the commit.
+ * The messages between the store and its worker thread. The bytes of a whole batch or page are one transferred buffer,
+ * and all its numbers are one array. A message for each object, or an array of typed arrays, would cost more than the
+ * commit.
  */
 export interface SqliteCalls {
   open: { request: { readonly path?: string }; answer: OpenedStore };
@@ -59,7 +60,7 @@ export interface ClaimsOfKind {
   readonly wanted: Omit<KindClaims, 'claims'> & { readonly claims: PackedItems };
 }
 
-/** A request to the worker. The response has the same id. */
+/** A request to the store's worker thread. The response has the same id. */
 export interface CallMessage<Type extends keyof SqliteCalls = keyof SqliteCalls> {
   readonly id: number;
   readonly type: Type;

@@ -86,8 +86,8 @@ export class SqliteReader {
    * Drops changes up to the revision `upTo`, at most `maxRows`, and none that a running scan protects. Returns the
    * number of dropped changes, and the new compactRevision. Call this in a transaction.
    *
-   * The table `present` lists the revision of each object, as it was at the revision `copied` (0: nothing is listed).
-   * If a listed state is dropped, its revision is added to the table `gone`.
+   * The table `present` lists the revisions that the objects had when the database was at the revision `copied`; if
+   * `copied` is 0, it lists none. The revision of each dropped state up to `copied` is added to the table `gone`.
    */
   compact({ upTo, maxRows, copied }: { readonly upTo: number; readonly maxRows: number; readonly copied: number }): {
     readonly dropped: number;

@@ -35,8 +35,8 @@ type Handlers = {
 const copiedShare = 1 / 2;
 
 /**
- * Handles the requests to one database: in the store's worker, or, for a database in memory, in the thread of the
- * store.
+ * Handles the requests of a store to its database: in a worker thread for a database in a file, in the thread that uses
+ * the store for a database in memory.
  */
 export class SqliteSession {
   #opened: Opened | undefined;

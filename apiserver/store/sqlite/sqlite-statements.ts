@@ -49,16 +49,16 @@ export const listChanges = `SELECT change.revision, change.op, change.kind, chan
   WHERE change.revision > ? ORDER BY change.revision LIMIT ?`;
 
 /**
- * Counts the changes after one revision and up to another one, but not beyond a maximum. Returns their number, and the
- * last of their revisions.
+ * Counts the changes after one revision and up to another one, and stops at a maximum number of changes. Returns their
+ * number, and the revision of the last counted change.
  */
 export const compactBound = `SELECT count(*) AS changes, max(revision) AS last
   FROM (SELECT revision FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?)`;
 export const dropReplaced = `DELETE FROM history WHERE revision IN
   (SELECT previous FROM history WHERE revision > ? AND revision <= ? AND previous IS NOT NULL)`;
 /**
- * Before {@link dropReplaced} deletes states from `history`: adds to the table `gone` the revisions of those states
- * that the table `present` still lists.
+ * Runs before {@link dropReplaced} deletes states from `history`. Adds the revision of such a state to the table `gone`
+ * if this revision is not later than the copy in the table `present`.
  */
 export const addGone = `INSERT OR IGNORE INTO gone SELECT previous FROM history
   WHERE revision > ? AND revision <= ? AND previous <= ?`;

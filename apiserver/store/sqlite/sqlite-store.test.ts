@@ -55,7 +55,8 @@ after(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-// A store in memory has the same code, except for the worker thread, and each test of a file starts a worker.
+// With a file, each test starts a worker thread, so these tests are slow. A store in memory runs the same code, but
+// without a worker.
 describeStoreContract('SQLite in a file', () => openFile(freshPath()), ' [slow]');
 describeDurableStore('SQLite in a file', () => openFile(freshPath()));
 describeStoreContract('SQLite in memory', async () => {
@@ -164,7 +165,7 @@ describe('SqliteStore', () => {
     });
   }
 
-  it('reads from the kept data the first part that ends at a given revision or later; a new history deletes all parts', async () => {
+  it('reads the first part of the kept data that ends at a given revision or later; startHistory deletes all parts', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const kept = store.kept!;

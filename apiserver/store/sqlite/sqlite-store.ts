@@ -32,8 +32,8 @@ import { SqliteSession } from './sqlite-session.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
 /**
- * The database: a file, or only memory. If they are missing, the file is created with mode 0600, and its folder with
- * mode 0700.
+ * The database: a file, or only memory. A missing file is created with mode 0600, and its folder, if missing, with mode
+ * 0700.
  */
 export type SqlitePlace = { readonly path: string } | { readonly memory: true };
 
@@ -64,7 +64,7 @@ function channelInPlace(): Channel {
 
 /**
  * A store on SQLite. SQLite runs in a worker thread, so that an fsync never blocks the main thread; a database in
- * memory runs in the thread of the store. The store has its file exclusively: a second store, in this or another
+ * memory runs in the thread that uses the store. The store has its file exclusively: a second store, in this or another
  * process, is refused. Methods fail with {@link StoreError}; reads of the history and scans also with CompactedError.
  */
 class SqliteStore implements PagedStore {

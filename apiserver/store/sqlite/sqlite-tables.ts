@@ -16,7 +16,7 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  * `history` has both the objects and their changes: a write appends one row, so data are stored only once. The table
  * has no index of keys, which would cost as much as the rows themselves. Only one process has the file open, and it
  * knows the present row of each object. `previous` is the revision of the state that a write replaced. The compaction
- * of a write deletes the row of this state; the compaction of a deletion also deletes the row of the deletion.
+ * of a write deletes the row of the replaced state; the compaction of a deletion also deletes the row of the deletion.
  *
  * `present` is a copy of what this process knows about present rows, so that a start need not read all rows of
  * `history`. For each kind, the copy has the hashes of the keys of its objects, and the revisions of the objects. A row
@@ -25,8 +25,8 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  * revisions in the copy whose rows of `history` were deleted by compaction.
  *
  * `kept` has data that a start would otherwise compute from rows of `history`. The data of a kind are in parts, each
- * with its last revision. A part always stays valid, because a revision never gets other data, unless a new history
- * starts.
+ * with its last revision. A part stays valid, because the data of a revision never change. Only a new history may
+ * assign the same revisions again, so all parts are deleted when a new history starts.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE kv (
@@ -58,8 +58,8 @@ export const migrations: readonly string[] = [
    INSERT INTO counter (id, revision) VALUES (1, 0);
    INSERT INTO meta (name, value) VALUES ('compactRevision', 0), ('epoch', ${randomUuid});`,
   // The migration first writes the present objects in the order of their revisions, so that rows are appended. For this
-  // order, it sorts only ids and revisions. Then it writes the other changes of the table `log`. Last, it writes the
-  // states that the objects had before their first change in `log`.
+  // order, it sorts only ids and revisions. Then it writes the changes of the table `log` that `history` does not have
+  // yet. Last, it writes the states that the objects had before their first change in `log`.
   `CREATE TABLE history (
      revision INTEGER PRIMARY KEY,
      op INTEGER NOT NULL,
@@ -86,7 +86,7 @@ export const migrations: readonly string[] = [
   `CREATE TABLE kept (kind INTEGER NOT NULL, last INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (kind, last));`,
 ];
 
-/** Creates the table `meta`, before the first migration, because it has the schema version. */
+/** Creates the table `meta`, which holds the schema version. The first migration already writes to this table. */
 export const createMeta = 'CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID';
 
 /**

@@ -27,7 +27,7 @@ export class WorkerChannel {
     this.#worker.on('error', (error) => this.#end(crashed(error)));
     this.#exited = new Promise((resolve) => {
       this.#worker.on('exit', (code) => {
-        this.#end(new StoreError('crashed', `the store's worker ended with code ${code}`));
+        this.#end(new StoreError('crashed', `the store's worker thread ended with code ${code}`));
         resolve();
       });
     });
@@ -74,7 +74,7 @@ export class WorkerChannel {
 function crashed(cause: unknown): StoreError {
   return new StoreError(
     'crashed',
-    `the store's worker crashed: ${cause instanceof Error ? cause.message : String(cause)}`,
+    `the store's worker thread crashed: ${cause instanceof Error ? cause.message : String(cause)}`,
     {
       cause,
     },

@@ -43,7 +43,7 @@ export async function informer({ settings, folder }: CaseContext): Promise<reado
       name: `informer, ${count.toLocaleString('en-US')} objects`,
       ...found,
       target: { text: `<= ${mostMs.toString()} ms`, isMet: found.ours.p50Ms <= mostMs },
-      note: 'p50 is the time from the call of run until all objects have arrived, in a new process',
+      note: 'p50 is the time from the start of the informer until all objects have arrived, in a new process',
     },
     {
       name: 'informer, memory of an object',

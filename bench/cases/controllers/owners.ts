@@ -28,9 +28,9 @@ async function unchanged(rounds: number): Promise<Row> {
   for (let round = 0; round < rounds; round += 1) costs.push(await child.call<number>('runUnchanged', unchangedRuns));
   const us = median(costs);
   return {
-    name: `run with ${childrenOfOne.toString()} dependents that changes nothing`,
+    name: `run with ${childrenOfOne.toString()} dependents that need no changes`,
     target: { text: `${us.toFixed(1)} us <= ${mostUs.toString()} us`, isMet: us <= mostUs },
-    note: 'processor time of the whole process for a run, in process; no request is sent',
+    note: 'processor time of the whole process per run; the server is in the same process, and no request is sent',
   };
 }
 
@@ -58,9 +58,9 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
   });
   return [
     row('time of the first start, which creates the dependents', first),
-    row('time of the second start, at which all dependents exist', again),
+    row('time of the second start, when all dependents already exist', again),
     {
-      name: `${name}, the least`,
+      name: `${name}, the least time`,
       note: `${seconds(least.ms)} s, ${seconds(least.cpuMs)} s of processor time to create all these objects without a controller`,
     },
     {

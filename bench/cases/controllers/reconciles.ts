@@ -105,7 +105,7 @@ async function duringStart(file: string, { rounds, objects }: { rounds: number; 
     },
     limit: () => Promise.resolve(limit as Figures),
   });
-  const note = `in each round, at least ${left.toLocaleString('en-US')} of the initial objects were not reconciled yet when the last write was`;
+  const note = `in each round, at least ${left.toLocaleString('en-US')} of the initial objects were not reconciled yet when the last written object was`;
   const name = `write to reconcile, ${objects.toLocaleString('en-US')} objects at the start`;
   return { name, ...found, target: p99AtMost(50, found.ours), note };
 }

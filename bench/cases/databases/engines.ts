@@ -39,7 +39,7 @@ export async function engines({ settings, folder, addPage }: CaseContext): Promi
   addPage(formatPage(conditions, measured));
   return measured.flatMap(({ engine, many, one }) => [
     { name: `${engine}, creates, of which 64 are in flight`, ours: many },
-    { name: `${engine}, creates, each sent after the previous one`, ours: one },
+    { name: `${engine}, creates, one at a time`, ours: one },
   ]);
 }
 
@@ -59,7 +59,7 @@ function formatPage(conditions: string, measured: readonly Measured[]): string {
   const header = ['Engine', 'Writes/s, 64 in flight', 'p50', 'Writes/s, one after the other', 'p50'];
   const rows = measured.map(({ engine, many, one }) => [engine, ...cellsOf(many), ...cellsOf(one)]);
   const lines = [header, header.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-  const text = `Creates of 1 KB through the store of one process, durable, from one run of \`npm run bench -- engines\` ${conditions}.`;
+  const text = `Rates of durable creates of 1 KB through the store of one process, from one run of \`npm run bench -- engines\` ${conditions}.`;
   return [text, '', ...lines].join('\n');
 }
 

@@ -104,17 +104,17 @@ function rowsOf(
       target: ratioAtLeast(0.9, { ours: three, limit: one }),
     },
     {
-      name: 'etcd create, three replicas compared with three by-hand processes that take turns',
+      name: 'etcd create, three replicas compared with three by-hand processes that take turns to write',
       ours: three,
       limit: inTurn,
     },
     {
-      name: 'etcd create by hand, three processes that take turns, compared with one process',
+      name: 'etcd create by hand, three processes that take turns to write, compared with one process',
       ours: inTurn,
       limit: many,
     },
     {
-      name: 'etcd creates a second by hand: three processes without the key `head`, compared with one process with it',
+      name: 'etcd create by hand, three processes without the key `head`, compared with one process with this key',
       ours: alone,
       limit: many,
     },

@@ -7,7 +7,7 @@ import { newPerson, personsPath, threeIndexes } from '../../load/person.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** Measures creates at a server on PostgreSQL, over HTTP and in the same process. */
+/** Measures creations by a server on PostgreSQL: with requests over HTTP, and with calls in the server's process. */
 export async function postgresServer({ settings }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
   const database = await databases.call<string | undefined>('create', 'postgres');

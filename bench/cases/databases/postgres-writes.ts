@@ -21,7 +21,7 @@ const widthOfThree = [22, 21, 21] as const;
 /** The limit is measured with each of these numbers of operations per transaction, and its best result counts. */
 const batches = [width, 256, 1000] as const;
 
-/** The number of writers at one of three replicas. Its transactions have at most this many operations. */
+/** The number of writers at one of three replicas. A transaction of this replica has at most this many operations. */
 const shareOfThree = widthOfThree[1];
 
 interface Contest {
@@ -36,8 +36,9 @@ interface Contest {
 }
 
 /**
- * Measures the writes per second of the stores of one and of three replicas on PostgreSQL. The limits are the same
- * statements without a queue, the same statements without batches, and PostgreSQL's own benchmark.
+ * Measures the writes per second on PostgreSQL, by one replica and by three replicas at the same time. The limits of
+ * one replica are the same statements by hand, in batches and one write per transaction; and for updates, PostgreSQL's
+ * own benchmark. The limit of three replicas is the speed of one replica.
  */
 export async function postgresWrites(context: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
@@ -78,7 +79,7 @@ async function compare(verb: Verb, url: string, context: CaseContext): Promise<r
 
 async function isPgbenchThere(): Promise<boolean> {
   const isThere = await hasPgbench();
-  if (!isThere) console.error('left out, because no pgbench is in PATH: the update of a single row');
+  if (!isThere) console.error('the row "postgres update, pgbench" is left out, because no pgbench is in PATH');
   return isThere;
 }
 
@@ -141,7 +142,7 @@ function rowsOf(verb: Verb, found: Readonly<Record<string, Figures>>, size: numb
   return [
     {
       ...row('by hand', 0.6, found[handName(best)]!),
-      note: `${size.toFixed(0)} writes per transaction; by hand ${best}, the best of ${batches.join(', ')}`,
+      note: `${size.toFixed(0)} writes per transaction; by hand ${best} per transaction, the fastest of ${batches.join(', ')}`,
     },
     { name: name(`by hand, ${width} a transaction`), ours, limit: found[handName(width)]! },
     row('one a transaction', 5, singly),

@@ -110,7 +110,7 @@ async function compareCreations(folder: string, settings: CaseContext['settings'
   return [
     ten,
     {
-      name: 'cel: one rule, of a hundred',
+      name: 'cel: time per rule, with a hundred rules',
       ...many,
       target: { text: `${ruleUs.toFixed(1)} µs <= ${maxRuleUs.toString()} µs`, isMet: ruleUs <= maxRuleUs },
     },
@@ -144,7 +144,7 @@ const hostileRules: readonly (readonly [name: string, rule: string])[] = [
   ['a regular expression for each text', 'self.items.all(a, a.pad.matches("(x|xx)*y") || true)'],
 ];
 
-/** The number of items in the list that the rules go through. The text of each item gives the object a size of 1 MB. */
+/** The number of items in the list that the rules go through. With a {@link pad} in each item, the object has 1 MB. */
 const hostileItems = 600;
 const pad = 'x'.repeat(1650);
 

@@ -13,15 +13,15 @@ import type { Row } from '../../measure/result-table.ts';
 import { certificateIn, WebhookServer } from '../../load/webhook-server.ts';
 
 /**
- * The maximum processor time that a validating webhook may add to a create, in milliseconds, without the time of its
- * request.
+ * The maximum processor time, in milliseconds, that a validating webhook may add to a create, minus the time of the
+ * request to the webhook.
  */
 const mostCpuMs = 0.3;
 
 const connections = 8;
 
 /**
- * Measures the processor time that a validating webhook adds to a create, minus that of the request to the webhook.
+ * Measures the processor time that a validating webhook adds to a create, minus the time of the request to the webhook.
  * Also measures conversions. The webhooks run in this process.
  */
 export async function webhooks({ settings, folder }: CaseContext): Promise<readonly Row[]> {
@@ -51,9 +51,9 @@ export async function webhooks({ settings, folder }: CaseContext): Promise<reado
     const ms = (value: number): string => `${value.toFixed(3)} ms`;
     return [
       {
-        name: 'webhook: processor time that it adds to a create, minus that of the request to the webhook',
+        name: 'webhook: processor time added to a create, minus the time of the request to the webhook',
         target: { text: `<= ${mostCpuMs.toString()} ms`, isMet: beyond <= mostCpuMs },
-        note: `a create takes ${ms(cost.plain)} without the webhook and ${ms(cost.hooked)} with it; the difference is ${ms(added)}; without the ${ms(cost.byHand)} of the request to the webhook, ${ms(beyond)} remain`,
+        note: `a create takes ${ms(cost.plain)} without the webhook and ${ms(cost.hooked)} with it; the difference is ${ms(added)}; the request to the webhook takes ${ms(cost.byHand)} of the difference, and ${ms(beyond)} remain`,
       },
       {
         name: 'webhook: processor time of a client that sends the request to the webhook by hand',

@@ -109,12 +109,12 @@ function rowOf({ alone, flooded, floodRates, renewalsMs }: Found): Row {
  */
 function leastRow({ alone, least }: Found): Row {
   const [ours, limit] = [medianFigures(least), medianFigures(alone)];
-  const note = `the user's p99 is ${tailFactor(ours, limit).toFixed(1)} times its p99 with only 4 requests in flight`;
+  const note = `p99 is ${tailFactor(ours, limit).toFixed(1)} times as long as with 4 requests of this user in flight`;
   return { name: `creates with ${inProgress.toString()} requests in flight, without a flood`, ours, limit, note };
 }
 
 function arrivalRow({ arrivals }: Found): Row {
-  const note = 'the time from the attempt to connect until the response of /livez, during the whole flood';
+  const note = 'for each connection, the time from the attempt to connect until the response of /livez';
   return {
     name: 'new connections while a user floods the server with 2,000 requests',
     ours: medianFigures(arrivals),

@@ -8,10 +8,13 @@ import { personsPath } from '../../load/person.ts';
 import { protectedServer, creations, startedServer, userToken } from '../../load/person-server.ts';
 import type { Row } from '../../measure/result-table.ts';
 
-/** A bit more than the 10 s after the last request of another user, in which each user has only a few seats. */
+/** When requests of two users alternate, each user has only a few seats for the next 10 s. The wait is a bit longer. */
 const untilAloneMs = 11_000;
 
-/** Compares creates and gets of a user with a token and a role with those at a server with `--auth open`. */
+/**
+ * Compares creates and gets on two servers: one with `--auth required`, where the user has a token and a role, and one
+ * with `--auth open`.
+ */
 export async function besideOpen({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   await using required = new Child('api-server');
   await using open = new Child('api-server');

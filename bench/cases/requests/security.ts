@@ -25,7 +25,8 @@ const audited = 'http-create, audited at Metadata';
 const leastAudited = 'http-create, one log line of the same length for each create';
 
 /**
- * Compares creates with an audit log, and creates that write the cheapest possible log, with creates without a log.
+ * Compares creates without a log with creates that write an audit log, and with creates that write the cheapest
+ * possible log.
  */
 async function auditedCreates({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   if (!audited.includes(only) && !leastAudited.includes(only)) return [];

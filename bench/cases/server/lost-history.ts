@@ -12,8 +12,8 @@ const kind = '/apis/hostile.example.com/v1';
 const mostChanged = 5_000;
 
 /**
- * A time that is certainly long enough for the other server to remove from the database the history that exceeds its
- * limit.
+ * A time that is certainly long enough for the server that changes objects to remove from the database the history that
+ * exceeds its limit.
  */
 const compactedWithinMs = 5_000;
 
@@ -21,16 +21,17 @@ const compactedWithinMs = 5_000;
 const caughtUpWithinMs = 120_000;
 
 /**
- * The list in {@link expectLost} requests the state of this number of changes ago. Servers always keep more changes
- * than this in memory.
+ * {@link expectLost} lists the objects as they were this number of changes ago. Servers always keep more changes than
+ * this in memory.
  */
 const recentRevisions = 50;
 
 const row = 'while a server reads all objects again after it has missed changes';
 
 /**
- * Measures the longest stall of a server that must read all objects again: it was suspended until the history no longer
- * had all changes of the other server. Returns no row when there is no PostgreSQL.
+ * Measures the longest stall of a server that must read all objects again. The server was suspended while another
+ * server changed objects, until the history no longer had all these changes. Returns no row when there is no
+ * PostgreSQL.
  */
 export async function measureLostHistory(objects: number, only: string): Promise<readonly Row[]> {
   if (!row.includes(only)) return [];
@@ -49,7 +50,7 @@ export async function measureLostHistory(objects: number, only: string): Promise
 interface Pair {
   readonly writer: HostileProcess;
   readonly database: string;
-  /** The number of objects that the other server changes. */
+  /** The number of objects that `writer` changes. */
   readonly changed: number;
 }
 
@@ -71,7 +72,7 @@ async function measureFollower({ writer, database, changed }: Pair): Promise<rea
       const followed = await revisionOf(server, last);
       if (followed !== revision)
         throw new Error(
-          `a read returned revision ${followed.toString()}, although revision ${revision.toString()} was stored before it`,
+          `a read returned revision ${followed.toString()}, but an earlier write has revision ${revision.toString()}`,
         );
       await expectLost(server, revision);
     });

@@ -109,14 +109,14 @@ async function restarts(file: string): Promise<readonly Row[]> {
   const filesMs = await bare.call<number>('readFiles', snapshots);
   rows.push(...(await restartRows(file, 'restart')));
   rows.push({
-    name: 'restart, the least',
+    name: 'restart, the least time',
     note: `${filesMs.toFixed(0)} ms to read the same bytes from a file, and nothing else`,
   });
   await rm(snapshots, { recursive: true });
   rows.push(...(await restartRows(file, 'restart, without snapshots')));
   const rowsMs = await bare.call<number>('readRows', file);
   rows.push({
-    name: 'restart, without snapshots, the least',
+    name: 'restart, without snapshots, the least time',
     note: `${rowsMs.toFixed(0)} ms to read all rows, and nothing else`,
   });
   await bare.call('forget', file);
@@ -170,8 +170,8 @@ function formatParts({ resident, buffers, heap }: MemoryParts, objects: number):
 async function leastMemory(count: number, bytes: number): Promise<Row> {
   await using bare = new Child('bare-sqlite');
   const resident = (await bare.call<number>('hold', count * bytes)) / count;
-  const note = `${resident.toFixed(0)} bytes resident for each object, in a process that only has their bytes`;
-  return { name: 'memory of an object, the least', note };
+  const note = `${resident.toFixed(0)} bytes resident for each object, in a process with only the objects' bytes`;
+  return { name: 'the least memory of an object', note };
 }
 
 /** Returns the size of an object in a response, the least memory that an object can need. */
@@ -208,8 +208,8 @@ async function leastPageRow(many: Filled, settings: Settings): Promise<Row> {
     { child: small, url: urls.small },
   ] as const;
   const { own, other, ratio } = await compare(both, '', settings);
-  const note = `${ratio.toFixed(2)} times the time: ${own.toFixed(0)} us of bare koa in a process with as much memory as this server, ${other.toFixed(0)} us in a small process`;
-  return { name: 'a page, the least', note };
+  const note = `${own.toFixed(0)} us of processor time for bare koa in a process with as much memory as this server, ${other.toFixed(0)} us in a small process; median of their ratios: ${ratio.toFixed(2)}`;
+  return { name: 'the least processor time of a page', note };
 }
 
 /** A process that gets requests. */
@@ -275,14 +275,14 @@ async function churnRows(
     },
     { name: 'updates over HTTP, sent at a quarter of the maximum rate', ours: slower },
     {
-      name: 'the same updates, sent at the same half of the maximum rate to bare koa',
+      name: "the same updates, sent to bare koa at half of our server's maximum rate",
       ours: await leastOverHttp({ connections, request }, { seconds: seconds / 2, perSecond: most / 2 }),
-      note: 'bare koa stores nothing, and sends the bodies back: the least that an update over HTTP takes',
+      note: 'bare koa stores nothing, and sends the bodies back: the least time that an update over HTTP takes',
     },
     {
-      name: 'the same updates, committed at half of the maximum rate by better-sqlite3 alone',
+      name: "updates by better-sqlite3 alone, at half of our server's maximum rate",
       ours: least,
-      note: 'the same rows, without a server and a load generator: the least that the database takes',
+      note: 'rows of the same size, without a server and a load generator: the least time that the database takes',
     },
     { name: 'longest turn of the event loop during the updates', target: atMost(pauseMs, mostPauseMs, 'ms') },
     {

@@ -74,7 +74,7 @@ async function equalSelectors(fanOut: FanOut, settings: Settings, folder: string
     name: `${nameOf(fanOut)}, all watchers with selectors`,
     ...figures,
     target: { text: 'processor time <= 1.1 x', isMet: ratio <= 1.1 },
-    note: `the server with selectors takes ${ratio.toFixed(2)} times the processor time of the one without`,
+    note: `with selectors, the server takes ${ratio.toFixed(2)} times the processor time that it takes without them`,
   };
 }
 
@@ -85,8 +85,8 @@ async function startServer(child: Child, file: string): Promise<string> {
 }
 
 /**
- * Measures deliveries to as many watchers as a server allows by default, beside a server that only writes to sockets.
- * The watchers of each server are in a separate process, which has enough file descriptors.
+ * Measures deliveries to as many watchers as a server allows by default, and compares our server with a server that
+ * only writes to sockets. The watchers of each server are in a separate process, which has enough file descriptors.
  */
 async function toMany(fanOut: FanOut, settings: Settings, folder: string): Promise<readonly Row[]> {
   const { count, perSecond, mostP99Ms } = fanOut;

@@ -59,8 +59,8 @@ interface Cost {
   /** The processor time of the main thread of the process that has the database. */
   readonly owner: number;
   /**
-   * The processor time of SQLite's thread, measured as that of the busiest thread of the process that has the database,
-   * without its main thread.
+   * The processor time of SQLite's thread. The benchmark takes the busiest thread of the process that has the database,
+   * except its main thread.
    */
   readonly sqlite: number;
   /** The processor time of the main threads of all workers that receive requests. */
@@ -223,7 +223,7 @@ function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
     return {
       name: `workers: ${workersOfEight.toString()} on 8 cores, ${verb}, computed`,
       target: { text: `${perSecond.toFixed(0)} >= ${least.toString()}/s`, isMet: perSecond >= least },
-      note: `computed for a machine where koa takes ${koaOfGoals.toString()} us for a POST; computed for this machine: ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
+      note: `the rate is for a machine where koa takes ${koaOfGoals.toString()} us for a POST; the rate computed for this machine: ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
     };
   });
 }

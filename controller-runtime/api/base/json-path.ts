@@ -39,7 +39,7 @@ export class JsonPath {
   readonly #steps: readonly Step[];
 
   /**
-   * Parses the text. @throws RangeError with a message that says what is wrong, or from which character on the text
+   * Parses the text. @throws RangeError with a message that says what is wrong, or names the first character that
    * cannot be read
    */
   constructor(text: string) {

@@ -7,8 +7,8 @@ import type { ApiObject, ObjectMeta } from '../object/object.ts';
 const extensionSymbol: symbol = Symbol.for('homeostat.extension');
 
 /**
- * The base class of models (spec 2.2). It declares apiVersion, kind and metadata; authors add `spec` and `status`. A
- * new instance has the apiVersion and the kind that its `@GVK` declares.
+ * The base class of models (specification, section 2.2). It declares apiVersion, kind and metadata; authors add `spec`
+ * and `status`. A new instance has the apiVersion and the kind that its `@GVK` declares.
  */
 export abstract class AbstractExtension implements ApiObject {
   apiVersion: string;

@@ -126,7 +126,7 @@ describe('checkDescriptor', () => {
     expect(() => check({ group: 'myhomeostat.internal' })).not.to.throw();
   });
 
-  it('accepts reserved names in the models of the service, but not a malformed group', () => {
+  it('accepts reserved groups and plurals in models of the server itself, but no malformed group', () => {
     for (const group of ['', 'apps', 'homeostat.internal'])
       expect(() => check({ group }, { reservedAllowed: true })).not.to.throw();
     expect(() => check({ plural: 'namespaces' }, { reservedAllowed: true })).not.to.throw();
@@ -168,7 +168,7 @@ describe('checkDescriptor', () => {
       );
     }
     expect(errorOf(() => check({ indexes: [{ ...spec, name: 'metadata.namespace' }] })).rule).to.contain(
-      'selects by namespace itself',
+      'already selects by namespace',
     );
     for (const name of ['spec.name', 'byName', 'größe', 'in', 'a/b', 'a-b_c']) {
       expect(() => check({ indexes: [{ ...spec, name }] }), name).not.to.throw();

@@ -9,14 +9,14 @@ import { unknownKeyOf } from '../base/unknown-key.ts';
 import { brokenVersionsRule } from './check-versions.ts';
 
 export interface DescriptorRules {
-  /** The service's own domain. The domain and its subdomains are reserved (spec 2.1). */
+  /** The service domain. The domain and its subdomains are reserved (section 2.1 of the specification). */
   readonly serviceDomain: string;
   /**
    * The group in the plugin's manifest. The model's group must be equal to it, or a subdomain of it. If absent, the
    * model may have any group that is not reserved.
    */
   readonly ownGroup?: string;
-  /** True for the service's own models, whose groups and plurals may be reserved ones. Default false. */
+  /** True for the server's own models, whose groups and plurals may be reserved ones. Default false. */
   readonly reservedAllowed?: boolean;
   /**
    * True for a model that was made from a stored definition. Its schemas were checked when the definition was written,
@@ -26,7 +26,7 @@ export interface DescriptorRules {
 }
 
 /**
- * Domains of the service's own endpoints: the search of the audit log, and the archives of plugins. They are reserved,
+ * Domains of the server's own endpoints: the search of the audit log, and the archives of plugins. They are reserved,
  * because the router looks for a kind first: a kind whose group is one of these domains would hide the endpoint.
  */
 const endpointDomains: readonly string[] = ['audit.internal', 'plugins.internal'];
@@ -86,11 +86,11 @@ function brokenGroupRule({ group }: ModelDescriptor, rules: DescriptorRules): st
   if (typeof group !== 'string') return must(group, 'must be a domain');
   if (rules.reservedAllowed === true)
     return group === '' || isDomain(group) ? undefined : must(group, 'must be a domain');
-  if (group === '') return 'the empty group is reserved for the service; use a domain that you own';
+  if (group === '') return 'the empty group is reserved for the server; use a domain that you own';
   if (!isDomain(group)) return must(group, 'must be a domain: lowercase letters, digits, hyphens and dots');
   if (!group.includes('.')) return must(group, 'must be a domain with at least one dot');
   const own = [rules.serviceDomain, ...endpointDomains].find((domain) => isAtOrBelow(group, domain));
-  if (own !== undefined) return must(group, `is reserved: ${own} and its subdomains belong to the service`);
+  if (own !== undefined) return must(group, `is reserved: ${own} and its subdomains belong to the server`);
   const { ownGroup } = rules;
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
     return must(group, `must be the plugin's own group ${ownGroup}, or a subdomain of it`);

@@ -60,7 +60,7 @@ export class ClassComponents {
       throw this.#error(where, `the class ${cls.name} has no decorator @Schema`);
     for (const field of isModel ? envelopeFields : []) {
       if (fields.has(field))
-        throw this.#error(`${cls.name}.${field}`, 'is part of the envelope and may not be declared');
+        throw this.#error(`${cls.name}.${field}`, 'is a field of every object and may not be declared');
     }
     const properties = [...fields].map(([field, attributes]) => [field, this.#field(cls, field, attributes)] as const);
     const required = [...fields]

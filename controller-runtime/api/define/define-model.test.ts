@@ -76,7 +76,7 @@ describe('defineModel', () => {
     expect(fromClass.components).to.have.keys('Person', 'PersonSpec', 'PersonStatus');
   });
 
-  it('makes the same descriptor from a schema and a class without spec (revision 2.9 of the specification), except for indexes', () => {
+  it('makes the same descriptor from a class and from a schema, except for indexes, when the fields are not in spec (revision 2.9 of the specification)', () => {
     const flat = defineModel({
       group: 'old.example.com',
       version: 'v1alpha1',
@@ -156,7 +156,7 @@ describe('defineModel', () => {
     const properties = { name: { type: 'string' } };
     expect(() => specOf({ type: 'object', properties, required: ['nam'] })).to.throw(
       ModelError,
-      /Thing\.spec\.field: required names a property .* unknown key "nam"\. Did you mean "name"\?/,
+      /Thing\.spec\.field: "required" names a property .* unknown key "nam"\. Did you mean "name"\?/,
     );
     const allowed = [
       { type: 'object', properties, required: ['other'], additionalProperties: { type: 'string' } },
@@ -177,7 +177,7 @@ describe('defineModel', () => {
     [
       'a keyword that is not understood',
       { type: 'string', maxLenght: 3 },
-      /Thing\.spec\.field: "maxLenght" is not a keyword of schemas here; did you mean "maxLength"\?/,
+      /Thing\.spec\.field: "maxLenght" is not a keyword Homeostat knows; did you mean "maxLength"\?/,
     ],
     [
       'a value that a keyword cannot have',
@@ -185,7 +185,7 @@ describe('defineModel', () => {
       /field: maxLength must be a whole number/,
     ],
     ['a list of types', { type: ['string', 'integer'] }, /field: type must be one of/],
-    ['an array without items', { type: 'array' }, /field: an array needs items/],
+    ['an array without items', { type: 'array' }, /field: an array needs "items"/],
     ['an object that would be pruned', { type: 'object' }, /field: an object needs properties/],
     ['a tuple', Type.Tuple([Type.String(), Type.String()]), /field: "additionalItems" is not a keyword/],
     [
@@ -218,10 +218,10 @@ describe('defineModel', () => {
     expect(() => specOf(shared)).to.throw(ModelError, /at most 100000 schemas/);
   });
 
-  it('refuses `metadata` in a schema, a root schema that is not an object, duplicate schema names, and a bad gvk [spec 2.2-author-defines]', () => {
+  it('refuses `metadata` in a schema, a root schema that is not an object, a schema in $defs with the name of the schema of spec, and a bad gvk [spec 2.2-author-defines]', () => {
     expect(() => model({ type: 'object', properties: { metadata: { type: 'string' } } })).to.throw(
       ModelError,
-      /Thing\.metadata: is part/,
+      /Thing\.metadata: is a field of every object/,
     );
     expect(() => model({ type: 'string' })).to.throw(ModelError, /schema: must be the schema of an object/);
     const spec = { type: 'object', properties: {} };

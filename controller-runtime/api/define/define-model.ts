@@ -58,7 +58,7 @@ export type ModelOptions<S, C extends Scope = Scope> = Names &
      */
     readonly schema: S & KnownKeywords<S>;
     readonly indexes?: readonly IndexDeclaration<ObjectOf<S, C>>[];
-    /** Rules in CEL about whole objects, which expressions read as `self`. Default none. */
+    /** Rules in CEL about whole objects. In the expressions, `self` is the object. Default none. */
     readonly rules?: readonly SchemaRule[];
     /** A function that checks rules that the schema cannot express. Default none. */
     readonly validate?: ModelValidation<ObjectOf<S, C>>;
@@ -114,7 +114,7 @@ function componentsOf(kind: string, schema: object): Readonly<Record<string, Jso
   const { properties = {} } = root;
   for (const field of envelopeFields) {
     if (Object.hasOwn(properties, field))
-      throw new ModelError(kind, `${kind}.${field}`, 'is part of the envelope and may not be declared');
+      throw new ModelError(kind, `${kind}.${field}`, 'is a field of every object and may not be declared');
   }
   const components: Record<string, JsonSchema> = Object.fromEntries(normaliser.definitions);
   const fields = Object.entries(properties).map(

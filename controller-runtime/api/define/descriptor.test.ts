@@ -223,7 +223,7 @@ describe('descriptorOf', () => {
     class Thing extends AbstractExtension {
       @Schema({ type: 'string' }) override kind = 'Thing';
     }
-    expect(() => descriptorOf(Thing)).to.throw(ModelError, /Thing\.kind: is part of the envelope/);
+    expect(() => descriptorOf(Thing)).to.throw(ModelError, /Thing\.kind: is a field of every object/);
     expect(() => {
       class WithStatic {
         @Schema({ type: 'string' }) static field?: string;

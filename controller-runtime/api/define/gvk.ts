@@ -7,8 +7,8 @@ import { declarationOf } from './model-metadata.ts';
 export type GvkDecorator = (value: new () => AbstractExtension, context: ClassDecoratorContext) => void;
 
 /**
- * Declares group, version, kind and names of a model (spec 2.1). Registration checks them; each error names the
- * attribute and the rule.
+ * Declares group, version, kind and names of a model (section 2.1 of the specification). Registration checks them; each
+ * error names the attribute and the rule.
  */
 export function GVK(options: GvkOptions): GvkDecorator {
   return (model, context) => {

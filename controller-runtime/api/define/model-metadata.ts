@@ -28,7 +28,7 @@ export interface ClassDeclaration {
 export function declarationOf({ metadata }: { readonly metadata?: object }): ClassDeclaration {
   if (metadata === undefined) {
     throw new TypeError(
-      'the decorators of models are standard: turn experimentalDecorators off, and import this package before the class',
+      'no decorator metadata: turn experimentalDecorators off, and import this package before the class is defined',
     );
   }
   const own = declarationIn(metadata);

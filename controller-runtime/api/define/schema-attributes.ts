@@ -12,14 +12,14 @@ export type ClassReference = () => AnyClass;
 type Plain = Omit<JsonSchema, '$ref' | 'type' | 'items' | 'properties' | 'required' | 'additionalProperties'>;
 
 /**
- * Attributes of `@Schema` (spec 2.6): those of JSON Schema in the OpenAPI v3 dialect. The type of a field is never
- * guessed: without `type`, a field needs `enum`, `const`, or a keyword such as `anyOf`.
+ * Attributes of `@Schema` (specification, section 2.6): those of JSON Schema in the OpenAPI v3 dialect. The type of a
+ * field is never guessed: without `type`, a field needs `enum`, `const`, or a keyword such as `anyOf`.
  */
 export interface SchemaAttributes extends Plain {
   readonly type?: NonNullable<JsonSchema['type']> | ClassReference;
   /** On a class: the name of its schema. Default: the kind of a model, or else the name of the class. */
   readonly name?: string;
-  /** Rules in CEL about the value, which expressions read as `self`. Default none. */
+  /** Rules in CEL about the value. In the expressions, `self` is the value. Default none. */
   readonly rules?: readonly SchemaRule[];
   /** `REQUIRED`: the field must be there. Default `NOT_REQUIRED`. */
   readonly requireMode?: 'REQUIRED' | 'NOT_REQUIRED';

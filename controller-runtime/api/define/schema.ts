@@ -5,9 +5,9 @@ import type { SchemaAttributes } from './schema-attributes.ts';
 export type SchemaDecorator = (value: unknown, context: ClassDecoratorContext | ClassFieldDecoratorContext) => void;
 
 /**
- * Declares which values a field may have, or the schema of a class (spec 2.6). The server checks each object against
- * the schema before it stores the object. The attributes themselves are checked at the first use of the model, at the
- * latest at its registration; errors name the class and the field.
+ * Declares which values a field may have, or the schema of a class (specification, section 2.6). The server checks each
+ * object against the schema before it stores the object. The attributes themselves are checked at the first use of the
+ * model, at the latest at its registration; errors name the class and the field.
  * @throws TypeError on anything but a class or a public instance field.
  */
 export function Schema(attributes: SchemaAttributes = {}): SchemaDecorator {

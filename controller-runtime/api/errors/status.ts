@@ -17,8 +17,8 @@ export const statusCodes = {
   /**
    * No rule allows the user to send the request; or a hook, a webhook or an admission policy refuses the write; or a
    * quota is used up; or the namespace is being deleted; or the Host of the request is unknown; or a page of another
-   * site has sent a write; or the request is never allowed, as the deletion of the namespace `default`. Cure: grant the
-   * permission, or do what the message says; for an unknown Host, start the server with `--host-name`.
+   * site has sent a write; or the server never allows the request, for example to delete the namespace `default`. Cure:
+   * grant the permission, or do what the message says; for an unknown Host, start the server with `--host-name`.
    */
   Forbidden: 403,
   /**

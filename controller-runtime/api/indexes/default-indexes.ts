@@ -27,8 +27,8 @@ const indexes: readonly IndexSpec[] = Object.freeze([
 ]);
 
 /**
- * The four indexes that every model has (spec 2.8). The values of the index `metadata.labels` are texts `key=value`.
- * Authors may not declare these indexes again.
+ * The four indexes that every model has (specification, section 2.8). The values of the index `metadata.labels` are
+ * texts `key=value`. Authors may not declare these indexes again.
  */
 export function defaultIndexes(): readonly IndexSpec[] {
   return indexes;

@@ -7,9 +7,9 @@ import type { ApiObject } from '../object/object.ts';
 const noValues: readonly string[] = Object.freeze([]);
 
 /**
- * Makes the function of an index with at most one value for each object (spec 2.8). undefined and null mean "no value".
- * Values must be strings: any other value causes a TypeError when the object is indexed. The compiler infers the
- * parameter of `fn` from `model`; errors contain the name of the model.
+ * Makes the function of an index with at most one value for each object (specification, section 2.8). undefined and
+ * null mean "no value". Values must be strings: any other value causes a TypeError when the object is indexed. The
+ * compiler infers the parameter of `fn` from `model`; errors contain the name of the model.
  */
 export function simpleAttribute<T extends ApiObject>(
   model: Model<T>,
@@ -26,9 +26,9 @@ export function simpleAttribute<T extends ApiObject>(
 }
 
 /**
- * Makes the function of an index with a set of values for each object (spec 2.8). An absent set counts as the empty
- * set. The values are sorted by code point, without duplicates. When an object is indexed, a value that is not a string
- * causes a TypeError, and so does a string in place of a set.
+ * Makes the function of an index with a set of values for each object (specification, section 2.8). An absent set
+ * counts as the empty set. The values are sorted by code point, without duplicates. When an object is indexed, a value
+ * that is not a string causes a TypeError, and so does a string in place of a set.
  */
 export function multiValueAttribute<T extends ApiObject>(
   model: Model<T>,
@@ -51,7 +51,8 @@ export function multiValueAttribute<T extends ApiObject>(
 }
 
 /**
- * `simpleAttribute` and `multiValueAttribute` as static methods of the class that the specification names (spec 2.8).
+ * `simpleAttribute` and `multiValueAttribute` as static methods of the class that the specification names
+ * (specification, section 2.8).
  */
 export class IndexAttributeFactory {
   static readonly simpleAttribute: typeof simpleAttribute = simpleAttribute;
@@ -66,7 +67,7 @@ export function distinctSorted(values: readonly string[]): readonly string[] {
 function checkString(name: string, value: unknown): string {
   if (typeof value === 'string') return value;
   throw new TypeError(
-    `index function of ${name} returned ${describeValue(value)}: index values are strings, convert other types`,
+    `index function of ${name} returned ${describeValue(value)}: index values must be strings; convert other types`,
   );
 }
 

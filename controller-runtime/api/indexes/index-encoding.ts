@@ -95,7 +95,7 @@ function encodeDateTime(text: string): string {
   const isLeap = seconds === '60';
   const atMs = Date.parse(`${date}T${minutes}${isLeap ? '59' : seconds}${zone.toUpperCase()}`) + (isLeap ? 1000 : 0);
   const utc = Number.isNaN(atMs) ? '' : new Date(atMs).toISOString();
-  // Date would read February 30th as March 1st, so the first check compares the date with the calendar. The second
+  // Date reads February 30th as a day in March, so the first check compares the date with the calendar. The second
   // check refuses years outside of 0000 to 9999: for these, the result of toISOString begins with a sign.
   if (!isCalendarDate(date) || !/^\d{4}-/.test(utc))
     throw new RangeError(`${quoteValue(text)} is not a date-time (RFC 3339)`);

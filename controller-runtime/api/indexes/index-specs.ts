@@ -8,7 +8,7 @@ import { unknownKeyOf } from '../base/unknown-key.ts';
 
 /**
  * Collects the indexes that are declared for one model. When a model is registered, `register` passes its IndexSpecs to
- * the author's callback, which can add further indexes (spec 2.8).
+ * the author's callback, which can add further indexes (specification, section 2.8).
  */
 export class IndexSpecs<T extends ApiObject = ApiObject> {
   readonly #model: string;
@@ -81,7 +81,8 @@ function brokenIndexRule<T extends ApiObject>(spec: IndexSpec<T>): string | unde
   if (typeof spec?.name !== 'string' || spec.name === '') return 'an index needs a name';
   const unknown = unknownKeyOf(spec, indexKeys);
   if (unknown !== undefined) return unknown;
-  if (reservedNames.includes(spec.name)) return 'the server selects by namespace itself; give the index another name';
+  if (reservedNames.includes(spec.name))
+    return 'the server already selects by namespace under this name; give the index another name';
   if (!isSelectable(spec.name))
     return 'no field selector can name this index: its name must not contain white space or any of = ! ( ) , < >';
   if (defaultIndexes().some(({ name }) => name === spec.name))

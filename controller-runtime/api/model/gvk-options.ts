@@ -1,17 +1,18 @@
 import type { NameFormat } from '../object/names.ts';
 import type { GroupVersionKind, PrinterColumn, ScaleSubresource } from './model.ts';
 
-/** Names of a model, and options of its API (spec 2.1). They are checked at registration. */
+/** Names of a model, and options of its API (section 2.1 of the specification). They are checked at registration. */
 export interface ResourceOptions {
   /** The segment of the request path that stands for the kind: a lowercase DNS label. */
   readonly plural: string;
-  /** A lowercase DNS label. Default: the kind in lower case, as spec 2.1 recommends. */
+  /** A lowercase DNS label. Default: the kind in lower case, as section 2.1 of the specification recommends. */
   readonly singular?: string;
   /** The scope of the kind. Default `Cluster`. */
   readonly scope?: 'Cluster' | 'Namespaced';
   /**
-   * The form of the objects' names. Default `label`: names by spec 2.4. `subdomain` also allows dots. `path` allows all
-   * printable ASCII characters but spaces, `/` and `%`.
+   * The form of the objects' names. Default `label`: lowercase letters, digits and hyphens (section 2.4 of the
+   * specification). `subdomain` also allows dots. `path` allows all printable ASCII characters except spaces, `/` and
+   * `%`.
    */
   readonly nameFormat?: NameFormat;
   /** Default: no subresource, so a write of the object also writes its status. */
@@ -30,7 +31,7 @@ export interface ResourceOptions {
   readonly deprecated?: boolean | string;
 }
 
-/** Attributes of `@GVK` (spec 2.1). */
+/** Attributes of `@GVK` (section 2.1 of the specification). */
 export interface GvkOptions extends GroupVersionKind, ResourceOptions {}
 
 /** The keys of {@link ResourceOptions}. */

@@ -7,7 +7,7 @@ import { unknownKeyOf } from '../base/unknown-key.ts';
  * apply to it, and it comes last in a sort.
  */
 export interface IndexAttribute<T extends ApiObject = ApiObject> {
-  /** True when an object may have several values. False for simpleAttribute, and for paths through no array. */
+  /** True when an object may have several values, as by `multiValueAttribute` and by a path through an array. */
   readonly multiValued: boolean;
   /**
    * Returns the values of an object. Throws the error of the author's function, and TypeError when a value is not a
@@ -29,7 +29,7 @@ export interface IndexAttribute<T extends ApiObject = ApiObject> {
   readonly definition?: string | undefined;
 }
 
-/** Declaration of one index (spec 2.8). */
+/** Declaration of one index (specification, section 2.8). */
 export interface IndexSpecOptions<T extends ApiObject = ApiObject> {
   /** The name, unique within the model. We recommend the path of the field, such as `spec.slug`. */
   readonly name: string;
@@ -46,7 +46,9 @@ export interface IndexSpecOptions<T extends ApiObject = ApiObject> {
 /** The keys of {@link IndexSpecOptions}. */
 export const indexKeys: readonly string[] = Object.freeze(['name', 'order', 'unique', 'indexFunc']);
 
-/** Declares an index of a model (spec 2.8). The values that an index has for an object are strings. */
+/**
+ * Declares an index of a model (specification, section 2.8). The values that an index has for an object are strings.
+ */
 export class IndexSpec<T extends ApiObject = ApiObject> {
   readonly name: string;
   readonly order: 'ASC' | 'DESC';

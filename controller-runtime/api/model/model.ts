@@ -17,8 +17,8 @@ export interface PrinterColumn {
   readonly name: string;
   /**
    * The type of the value. `string` also shows values of all other types, as JSON. `date` shows the time that has
-   * passed since the value, a time in RFC 3339. The cell is empty when the object has no value, or a value of another
-   * type.
+   * passed since a time in RFC 3339, `<unknown>` for an empty text, and `<invalid>` for any other text. The cell is
+   * empty when the object has no value. Except in `string` columns, it is also empty for a value of another type.
    */
   readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'date';
   /**
@@ -27,7 +27,10 @@ export interface PrinterColumn {
    */
   readonly jsonPath: string;
   readonly description?: string;
-  /** A format for clients, by its name in Kubernetes, such as `int32` or `date-time`. */
+  /**
+   * The value's format, which tables state for clients: one that Kubernetes allows for columns, such as `int32` or
+   * `date-time`. The cells do not depend on it.
+   */
   readonly format?: string;
   /** A column with priority 0 is always shown, one with a higher priority only in wide output. Default 0. */
   readonly priority?: number;
@@ -42,7 +45,7 @@ export interface ScaleSubresource {
   readonly specReplicasPath: string;
   /** A path below `.status`, such as `.status.replicas`. */
   readonly statusReplicasPath: string;
-  /** The path of the label selector of the replicas: a string below `.spec` or `.status`. Default: none. */
+  /** The path, below `.spec` or `.status`, of a string: the label selector of the replicas. Default: none. */
   readonly labelSelectorPath?: string;
 }
 
@@ -58,9 +61,9 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   /** Default `Cluster`, because the specification's models have no namespace. */
   readonly scope: 'Cluster' | 'Namespaced';
   /**
-   * The form of the objects' names. `label`: names by spec 2.4 without dots, the default. `subdomain`: names may also
-   * have dots, for kinds whose names are domains. `path`: names may have all printable ASCII characters but spaces, `/`
-   * and `%`, for kinds whose names are divided by colons.
+   * The form of the objects' names. `label`, the default: lowercase letters, digits and hyphens (section 2.4 of the
+   * specification). `subdomain`: also dots, for kinds whose names are domains. `path`: all printable ASCII characters
+   * except spaces, `/` and `%`, for kinds whose names are divided by colons.
    */
   readonly nameFormat: NameFormat;
   /**

@@ -1,7 +1,7 @@
 /**
- * The form of names. `label`: names by spec 2.4, without dots. `subdomain`: names may also have dots, for kinds whose
- * names are domains. `path`: printable ASCII characters without `/`, `%` and spaces, for kinds whose names are divided
- * by colons.
+ * The form of names. `label`: lowercase letters, digits and hyphens (section 2.4 of the specification). `subdomain`:
+ * also dots, for kinds whose names are domains. `path`: all printable ASCII characters except spaces, `/` and `%`, for
+ * kinds whose names are divided by colons.
  */
 export type NameFormat = 'label' | 'subdomain' | 'path';
 
@@ -33,9 +33,9 @@ const labelValueMessage =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 /**
- * Returns the violations of a `metadata.name`; the empty list means valid. `label`, by spec 2.4, allows at most 253
- * lowercase letters, digits and hyphens, alphanumeric at both ends. `subdomain` is a DNS subdomain (RFC 1123). `path`
- * is a segment of a path.
+ * Returns the violations of a `metadata.name`; the empty list means valid. `label` allows at most 253 lowercase
+ * letters, digits and hyphens, alphanumeric at both ends (section 2.4 of the specification). `subdomain` is a DNS
+ * subdomain (RFC 1123). `path` is a segment of a path.
  */
 export function checkName(value: string, format: NameFormat): readonly string[] {
   if (format === 'subdomain') return checkDnsSubdomain(value);
@@ -43,13 +43,16 @@ export function checkName(value: string, format: NameFormat): readonly string[] 
   return check(value, { pattern: labelPattern, message: nameMessage, maxLength: maxNameLength });
 }
 
-/** Returns the violations of a DNS label (RFC 1123, at most 63 characters), the form of a namespace's name. */
+/**
+ * Returns the violations of the rules for a DNS label (RFC 1123, at most 63 characters). The name of a namespace must
+ * be a DNS label.
+ */
 export function checkDnsLabel(value: string): readonly string[] {
   const message = subdomainPattern.test(value) ? 'must not contain dots' : labelMessage;
   return check(value, { pattern: labelPattern, message, maxLength: maxLabelLength });
 }
 
-/** Returns the violations of a DNS subdomain (RFC 1123, at most 253 characters). */
+/** Returns the violations of the rules for a DNS subdomain (RFC 1123, at most 253 characters). */
 export function checkDnsSubdomain(value: string): readonly string[] {
   return check(value, { pattern: subdomainPattern, message: subdomainMessage, maxLength: maxNameLength });
 }
@@ -69,8 +72,9 @@ function checkPathSegment(value: string): readonly string[] {
 }
 
 /**
- * Returns the violations of a qualified name, `[<prefix>/]<name>`: the form of label keys (spec 2.5) and finalizers.
- * The prefix is a DNS subdomain. The name has at most 63 characters, which may include upper case, `-`, `_` and `.`.
+ * Returns the violations of a qualified name, `[<prefix>/]<name>`: the form of label keys (specification, section 2.5)
+ * and finalizers. The prefix is a DNS subdomain. The name has at most 63 characters, which may include upper case, `-`,
+ * `_` and `.`.
  */
 export function checkQualifiedName(value: string): readonly string[] {
   const slash = value.indexOf('/');

@@ -37,13 +37,13 @@ export interface ManagedFieldsEntry {
 }
 
 /**
- * Metadata of a stored object (spec 2.3). The server sets some of the fields itself, and does not store the values that
- * a client sends for them, except managedFields.
+ * Metadata of a stored object (specification, section 2.3). The server sets some of the fields itself, and does not
+ * store the values that a client sends for them, except managedFields.
  */
 export interface ObjectMeta {
   /**
-   * The name: at most 253 characters of lowercase letters, digits and hyphen (spec 2.4). A kind with another
-   * `nameFormat` allows more characters. Immutable.
+   * The name: at most 253 characters of lowercase letters, digits and hyphen (specification, section 2.4). A kind with
+   * another `nameFormat` allows more characters. Immutable.
    */
   readonly name: string;
   /** Prefix of a generated name, used at creation when `name` is absent. */
@@ -85,7 +85,7 @@ export interface ObjectMeta {
   readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
-/** The fields that every object has (spec 2.2): its envelope. */
+/** The fields that every object has (specification, section 2.2): its envelope. */
 export interface ApiObject {
   readonly apiVersion: string;
   readonly kind: string;

@@ -18,7 +18,7 @@ export interface ControllerKey {
    * state.
    */
   readonly attempts: number;
-  /** The time at which the first of the runs in `attempts` ended; absent when `attempts` is 0. */
+  /** The time at which the first run that `attempts` counts ended; absent when `attempts` is 0. */
   readonly failingSince?: string;
   readonly nextTime?: string;
   /** The first 1,024 characters of the last error. */

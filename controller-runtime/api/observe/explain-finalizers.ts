@@ -45,13 +45,13 @@ export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizer
 function whyOf(object: ApiObject, { spec, status }: ControllerObject, nowMs: number): string {
   const { controller } = spec;
   const isDeleted = object.metadata.deletionTimestamp !== undefined;
-  if (status?.running !== true) return `${controller} removes the finalizer, but is not running.`;
+  if (status?.running !== true) return `${controller} has to remove the finalizer, but is not running.`;
   if (!isDeleted) return `${controller} removes the finalizer once the object is marked for deletion.`;
   const name = controller.slice(controller.lastIndexOf('/') + 1);
-  if (isPaused(object, name)) return `${controller} removes the finalizer, but the object is paused.`;
+  if (isPaused(object, name)) return `${controller} has to remove the finalizer, but the object is paused.`;
   const key = status.keys.find((each) => each.key === formatKey(keyOf(object)));
-  if (isFailing(key)) return `the cleanup of ${controller} has failed${failureOf(key, nowMs)}.`;
+  if (isFailing(key)) return `the cleanup by ${controller} has failed${failureOf(key, nowMs)}.`;
   if (key?.state === 'processing') return `${controller} is cleaning up.`;
-  if (key !== undefined) return `${controller} removes the finalizer; the object is in its queue (${key.state}).`;
-  return `${controller} removes the finalizer, but does not report the object in its queue: either its cleanup returned without removing the finalizer, or the report omits the key.`;
+  if (key !== undefined) return `${controller} has to remove the finalizer; the object is in its queue (${key.state}).`;
+  return `${controller} has to remove the finalizer, but its last report does not list the object: the report may be older than the deletion, and omits some keys of a long queue.`;
 }

@@ -15,7 +15,7 @@ export interface HistoryEntry {
   readonly user?: string;
   /** The generation after the change. */
   readonly generation?: number;
-  /** The uid of the object. An entry with a different uid is about an earlier object of the same name. */
+  /** The uid of the changed object. An earlier object of the same name had a different uid. */
   readonly uid?: string;
   /** The changed fields, at most 50; empty for a deletion. */
   readonly changes?: readonly RecordedChange[];

@@ -63,7 +63,7 @@ export interface Run extends NamespacedObject {
   readonly object: NamedObject & { readonly generation?: number };
   /** The reasons why the object was in the queue; at most eight. */
   readonly triggers: readonly RunTrigger[];
-  /** 1, plus the number of `attempts` that ControllerKey has for the key before this run. */
+  /** The key's `attempts` before this run (see ControllerKey), plus 1. */
   readonly attempt: number;
   /** Milliseconds from the time at which the run was due to the start of the run. */
   readonly waitMs: number;

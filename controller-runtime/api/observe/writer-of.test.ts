@@ -15,7 +15,7 @@ function state(managedFields: readonly ManagedFieldsEntry[], generation = 1, sta
 }
 
 describe('the manager that wrote a state of an object', () => {
-  it('the writer is the only manager in managedFields; of several managers, it is the manager whose entry has changed', () => {
+  it('if managedFields has one entry, its manager is the writer; if it has several, the manager of the changed entry is the writer', () => {
     expect(writerOf(state([]))).to.equal(undefined);
     expect(writerOf(state([entry('author', first)]))).to.equal('author');
     const before = state([entry('author', first), entry('robot', first, 'status')]);
@@ -23,7 +23,7 @@ describe('the manager that wrote a state of an object', () => {
     expect(writerOf(state([entry('author', first), entry('robot', second, 'status')]), before)).to.equal('robot');
   });
 
-  it('if managedFields is unchanged: of its newest entries, the only one for the changed part (status or rest) names the writer', () => {
+  it('if no entry changed, the writer is the only manager whose entry has the latest time and is for the changed part (status or rest)', () => {
     const both = [entry('author', first), entry('robot', first, 'status')];
     expect(writerOf(state(both, 2), state(both, 1))).to.equal('author');
     expect(writerOf(state(both, 1, { a: 2 }), state(both, 1, { a: 1 }))).to.equal('robot');

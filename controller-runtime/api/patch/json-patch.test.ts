@@ -62,7 +62,7 @@ describe('applyJsonPatch', () => {
     expect(refusalOf({ a: 1 }, { op: 'test', path: '/a', value: 2 }).code).to.equal(422);
   });
 
-  it('refuses a patch that is not a list of objects with 400, and a malformed operation with 422', () => {
+  it('refuses a patch with 400 if it is not a list of objects, and with 422 if an operation is malformed', () => {
     for (const operation of [null, 'x', 5]) expect(refusalOf({}, operation).code).to.equal(400);
     const malformed = [{}, { op: 'add' }, { op: 'add', path: 'a', value: 1 }, { op: 'add', path: '/a' }];
     const more = [

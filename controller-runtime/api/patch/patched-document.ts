@@ -146,8 +146,8 @@ export class PatchedDocument {
   }
 
   /**
-   * Adds a value at a path whose parent exists. If the value is an object or an array, no other part of the document and
-   * no operation may refer to the value, because later operations may change it.
+   * Adds a value at a path whose parent exists. If the value is an object or an array, no other part of the document
+   * and no operation may refer to the value, because later operations may change it.
    */
   #add(path: Pointer, value: unknown): void {
     const { parent, last } = this.#locate(path);

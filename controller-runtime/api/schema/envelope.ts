@@ -1,6 +1,6 @@
 import type { JsonSchema } from './json-schema.ts';
 
-/** The fields that every object has. Authors must not declare them in a schema (spec 2.2). */
+/** The fields that every object has. Authors must not declare them in a schema (specification, section 2.2). */
 export const envelopeFields: readonly string[] = Object.freeze(['apiVersion', 'kind', 'metadata']);
 
 /**

@@ -25,7 +25,7 @@ export interface SchemaRule {
   readonly optionalOldSelf?: boolean;
 }
 
-/** A schema in the OpenAPI v3 dialect of JSON Schema; it has only the keywords that the service understands. */
+/** A schema in the OpenAPI v3 dialect of JSON Schema; it has only the keywords that the server understands. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';

@@ -23,8 +23,8 @@ interface Place {
 }
 
 /**
- * Converts an author's schema (plain JSON Schema, TypeBox, attributes of `@Schema`) to the form of components: only
- * known keywords, and references as `#/components/schemas/<name>`. A schema must have a type, unless a keyword such
+ * Converts an author's schema (plain JSON Schema, TypeBox, attributes of `@Schema`) to a schema with only known
+ * keywords, and with references as `#/components/schemas/<name>`. A schema must have a type, unless a keyword such
  * as `$ref` or `allOf` takes the place of the type. The schemas in `$defs` and `definitions` become components.
  */
 export class SchemaNormaliser {
@@ -75,7 +75,7 @@ export class SchemaNormaliser {
     if (value === undefined || name === '$defs' || name === 'definitions') return;
     const keyword = keywordOf(name);
     if (keyword === 'ignored') return;
-    if (keyword === undefined) throw this.#error(place, `"${name}" is not a keyword of schemas here${hintOf(name)}`);
+    if (keyword === undefined) throw this.#error(place, `"${name}" is not a keyword Homeostat knows${hintOf(name)}`);
     result[name] = name === '$ref' ? this.#reference(value, place) : this.#keywordValue(keyword, entry);
   }
 
@@ -122,9 +122,9 @@ export class SchemaNormaliser {
     }
   }
 
-  // Returns a reference in the form of components: `#` leads to the root component; `#/$defs/X`, `#/definitions/X`, and
-  // a bare `X` as TypeBox writes it, lead to the component X. Any other reference is returned unchanged, and checked
-  // later.
+  // Returns a reference as `#/components/schemas/<name>`. `#` leads to the root component; `#/$defs/X`,
+  // `#/definitions/X`, and a bare `X` as TypeBox writes it, lead to the component X. Any other reference is returned
+  // unchanged, and checked later.
   #reference(value: unknown, place: Place): string {
     if (typeof value !== 'string') throw this.#error(place, `$ref must be a string, not ${quoteText(value)}`);
     if (value === '#') return referenceTo(this.#root);
@@ -157,7 +157,7 @@ export class SchemaNormaliser {
     if (unknown !== undefined)
       throw this.#error(
         place,
-        `required names a property that the schema does not have: ${unknownKeyMessage(unknown, known)}`,
+        `"required" names a property that the schema does not have: ${unknownKeyMessage(unknown, known)}`,
       );
   }
 
@@ -170,7 +170,7 @@ export class SchemaNormaliser {
     if (schema.type === undefined && !isFree && !isComposed) {
       throw this.#error(place, 'has no type, and types are never guessed: give it a type, an enum or a class');
     }
-    if (schema.type === 'array' && schema.items === undefined) throw this.#error(place, 'an array needs items');
+    if (schema.type === 'array' && schema.items === undefined) throw this.#error(place, 'an array needs "items"');
     const hasContent = schema.properties !== undefined || schema.additionalProperties !== undefined;
     const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
     if (schema.type === 'object' && !hasContent && !isFree && !isComposed && !isEmbedded) {

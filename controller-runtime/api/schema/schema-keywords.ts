@@ -41,8 +41,9 @@ const bound: Keyword = {
 };
 
 /**
- * Every keyword that the service understands. Any other keyword is refused with an error that names it, because its
- * rule would not be enforced. The keywords that {@link keywordOf} ignores have no rule, so they are not refused.
+ * The keywords that the server understands. Any other keyword is refused with an error that names it, because the rule
+ * of the keyword would not be enforced. Only the keywords that {@link keywordOf} ignores are not refused, because they
+ * have no rule.
  */
 const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
   $ref: text,

@@ -1,7 +1,10 @@
 /** The maximum depth of a schema. Validators are recursive, and 3,000 levels overflowed the stack of one of them. */
 export const maxSchemaDepth = 100;
 
-/** The maximum number of schemas in one model. The largest known CustomResourceDefinitions have about 10,000. */
+/**
+ * The maximum number of schemas in one model, including nested schemas. The largest known CustomResourceDefinitions
+ * have about 10,000.
+ */
 const maxSchemas = 100_000;
 
 /**

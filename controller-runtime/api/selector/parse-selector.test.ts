@@ -191,7 +191,7 @@ describe('parseFieldSelector', () => {
     expect(messageOf(() => parseFieldSelector('spec.age < 5'))).to.contain('found "<" at character 10');
   });
 
-  it('accepts every recorded escaped value of Kubernetes that neither starts with a parenthesis nor has outer white space', () => {
+  it('reads values with the escapes that Kubernetes writes, unless a value starts with a parenthesis or has outer white space', () => {
     const others = fieldVectors.escape.filter(({ raw }) => raw.trim() === raw && !raw.startsWith('('));
     expect(others).to.have.length.above(0);
     for (const { raw, escaped } of others) {

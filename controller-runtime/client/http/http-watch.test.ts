@@ -296,7 +296,7 @@ describe('watch over HTTP', () => {
     expect(seen.events).to.deep.equal(['MODIFIED b@10']);
   });
 
-  it('repeats the list of the present objects when the list fails', async () => {
+  it('requests the list of the present objects again when the first request fails', async () => {
     server.answer({ status: 502 });
     server.answer({ body: personList('9', []) });
     const stream = server.stream();

@@ -1,7 +1,7 @@
 import { ApiError, apiVersionOf, checkDnsSubdomain } from '../../api/index.ts';
 import type { ModelDescriptor } from '../../api/index.ts';
 
-/** The fields of a model from which its URLs are made, and the kind, which errors name. */
+/** The fields of a model from which its URLs are made, and its kind, for the messages of errors. */
 export type Resource = Pick<ModelDescriptor, 'group' | 'version' | 'kind' | 'plural' | 'scope'>;
 
 /** Returns `/apis/<group>/<version>`, or `/api/<version>` for the core group. */

@@ -31,18 +31,19 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly resync?: Duration;
   /**
    * The interval after which each object is reconciled again. The interval starts at the end of the last run that
-   * succeeded. If that run returned `after`, the value of `after` is used instead. A function returns the interval of
-   * an object, or undefined for none; the result must depend only on the object. Nothing is stored. Default: never.
+   * succeeded. If that run returned `after`, the value of `after` is used instead. The option may also be a function
+   * that returns the interval of an object, or undefined for none; the result must depend only on the object. The
+   * interval is kept only in memory. Default: never.
    */
   readonly every?: PerObject<T, Duration>;
   /**
    * Each object is reconciled at the times of a calendar, which are called slots. In the run of a slot, `scheduled` is
-   * the time of the slot. A function returns the schedule of an object, or undefined for none; the result must depend
-   * only on the object. A slot has ended when its run returns without a request for `requeue`, or throws `terminal(…)`.
-   * A slot that has ended never runs again. If the run of a slot failed or was cut short, another run with the same
-   * `scheduled` follows, even after a change of the schedule. Apart from that, a new object or a changed schedule
-   * begins with the next slot: slots in the past do not run. The state of the schedule is stored in annotations of the
-   * object. Default: none.
+   * the time of the slot. The option may also be a function that returns the schedule of an object, or undefined for
+   * none; the result must depend only on the object. A slot has ended when its run returns without a request for
+   * `requeue`, or throws `terminal(…)`. A slot that has ended never runs again. If the run of a slot failed or was cut
+   * short, another run with the same `scheduled` follows, even after a change of the schedule. Apart from that, a new
+   * object or a changed schedule begins with the next slot: slots in the past do not run. The state of the schedule is
+   * stored in annotations of the object. Default: none.
    */
   readonly schedule?: PerObject<T, Schedule>;
   /**
@@ -84,9 +85,10 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly reconcile: ReconcileFunction<T> | Reconciler;
   /**
    * The function that is called in place of `reconcile` when the object is being deleted. With `cleanup`, each object
-   * gets the finalizer `<group>/<name>` (`<name>` for a kind of the core group) before its first reconcile. The
-   * finalizer is removed when `cleanup` succeeds without a request for another run. `cleanup` may be called again after
-   * it succeeded. `cleanup` cannot be used together with the class form.
+   * gets the finalizer `<group of the kind>/<name of the controller>` before its first reconcile. For a kind of the
+   * core group, the finalizer is only the name of the controller. The finalizer is removed when `cleanup` succeeds
+   * without a request for another run. `cleanup` may be called again after it succeeded. `cleanup` cannot be used
+   * together with the class form.
    */
   readonly cleanup?: ReconcileFunction<T>;
 }

@@ -74,12 +74,12 @@ export interface FollowedKind {
   readonly indexes: readonly string[];
 }
 
-/** A kind whose objects the controller creates, made by {@link owned}. */
+/** An item of `owns`, made by {@link owned}: a kind whose objects the controller creates. */
 export interface OwnedSource extends FollowedKind {
   readonly map?: undefined;
 }
 
-/** Another kind that the controller follows, made by {@link on}. */
+/** An item of `watches`, made by {@link on}: another kind that the controller follows. */
 export interface WatchSource extends FollowedKind {
   readonly map: MapFunction;
 }

@@ -36,7 +36,7 @@ describe('owner references', () => {
     expect(setOwnerReference(undefined, ada)).to.deep.equal([ada]);
   });
 
-  it('a reference replaces the one to an earlier owner of the same group, kind and name, in any version', () => {
+  it('a reference replaces a reference with the same group, kind and name, even if the version and the uid differ', () => {
     const again = controllerReferenceTo(owner('ada', 'u9', 'people.example.com/v2'));
     expect(setOwnerReference([ada], again)).to.deep.equal([again]);
   });

@@ -21,7 +21,10 @@ export function parseDuration(duration: Duration): number {
   return totalMs;
 }
 
-/** Returns the duration of an option in milliseconds. Throws RangeError, which begins with `option`. */
+/**
+ * Returns the duration of an option in milliseconds. Throws RangeError when {@link parseDuration} does, with a message
+ * that begins with `option`.
+ */
 export function durationOption(option: string, duration: Duration): number {
   try {
     return parseDuration(duration);

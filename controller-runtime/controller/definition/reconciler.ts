@@ -123,9 +123,9 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
    * order of `after`. It deletes dependents of the owned kinds, in the reverse order, that were among the wishes of an
    * earlier run but are not among those of this run. It never deletes an object to which this controller has applied no
    * fields. Call it once in a run, with all wishes. It sends no request for a dependent that already has exactly the
-   * wished values. Rejects when an object with a wished name exists that this object does not control, unless that
-   * object has no controller owner and the wish has the option `adopt`. Rejects with TypeError for wishes that
-   * contradict each other.
+   * wished values. Rejects when this object is not the controller owner of an existing object with a wished name,
+   * unless the existing object has no controller owner and the wish has the option `adopt`. Rejects with TypeError for
+   * wishes that contradict each other.
    */
   own<const W extends readonly Wish[]>(this: void, wishes: W, options?: OwnOptions): Promise<OwnResult<W>>;
   /**
@@ -143,8 +143,8 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
  * number of times, but never twice at once for one object. After an error, the object is reconciled again after a
  * back-off: by default 5 ms, doubled by each further error up to 1000 s. After `throw terminal(…)`, it is reconciled
  * again only when something changes, or at the next slot of its schedule. After an uncaught Conflict, it is reconciled
- * again as soon as the cache has a state that is newer than the conflicting revision, at the latest after 10 s. If the
- * cache has such a state already, a key without earlier failures is reconciled at once, any other after its back-off.
+ * again as soon as the cache has a later revision than the refused write required, at the latest after 10 s. If the
+ * cache has such a revision already, a key without earlier failures is reconciled at once, others after their back-off.
  */
 export type ReconcileFunction<T extends ApiObject = ApiObject> = {
   reconcile(context: ReconcileContext<T>): ReconcileResult | Promise<ReconcileResult>;

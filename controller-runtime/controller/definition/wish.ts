@@ -54,8 +54,8 @@ export interface WishState<O extends ApiObject = ApiObject> {
   /** True when the object is ready, as defined by the wish's `ready`. Always false in the state `waiting`. */
   readonly ready: boolean;
   /**
-   * The newest known state of the object after the call. With `dryRun`, the state that the call would give it without
-   * `dryRun`. Absent when no such object exists after the call, or, with `dryRun`, when none would exist.
+   * The newest known state of the object after the call; absent when no such object exists then. With `dryRun`, this is
+   * what the same call would return without `dryRun`.
    */
   readonly object?: O;
   readonly waitsFor?: readonly string[];

@@ -65,7 +65,7 @@ export class EffectMemory {
     return done === undefined || this.isExpired(done) ? undefined : done;
   }
 
-  /** Keeps the finished effect of a record in memory, and returns this effect. */
+  /** Reads a finished effect from its record, keeps the effect in memory, and returns it. */
   remember(id: string, { metadata, status = {} }: ExternalEffect): DoneEffect {
     const { name, namespace, uid } = metadata;
     const { result, expirationTime } = status;
@@ -120,7 +120,7 @@ export class EffectMemory {
     this.#sweep ??= this.#deleteExpired().finally(() => (this.#sweep = undefined));
   }
 
-  /** Deletes the expired records of the effects in memory. Never rejects. */
+  /** Deletes the stored records of those effects in memory that have expired. Never rejects. */
   async #deleteExpired(): Promise<void> {
     const { clock, logger, client } = this.parts;
     const expired = [...this.#done.entries()].filter(([, done]) => this.isExpired(done));

@@ -128,9 +128,10 @@ export class RunEffects {
       if (!isAlreadyExists(error)) throw error;
       // Another process has written the record of this effect, so the effect may be under way. The next run calls
       // `find` first.
-      throw new Error(`once(${JSON.stringify(effect)}): another process has begun the effect; trying again`, {
-        cause: error,
-      });
+      throw new Error(
+        `once(${JSON.stringify(effect)}): another process has begun the effect; the next run looks for its result`,
+        { cause: error },
+      );
     }
   }
 

@@ -51,8 +51,8 @@ export class QueueMetrics implements QueueObserver {
     this.#retries = metrics.counter(ofQueue('retries_total', retries)).of(name, controller);
     const seconds = (metric: string, help: string): Histogram =>
       metrics.histogram({ ...ofQueue(metric, help), buckets: queueBuckets }).of(name, controller);
-    this.#queueTime = seconds('queue_duration_seconds', 'The time that keys were ready before a worker took them.');
-    this.#workTime = seconds('work_duration_seconds', 'The time that a worker took to process a key.');
+    this.#queueTime = seconds('queue_duration_seconds', 'The time that keys were ready before their processing began.');
+    this.#workTime = seconds('work_duration_seconds', 'The time that the processing of a key took.');
   }
 
   added(): void {

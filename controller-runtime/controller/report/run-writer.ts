@@ -131,8 +131,8 @@ export class RunWriter {
   /**
    * Returns the runs of this interval to record: first those that failed, then those that a user requested, then the
    * others. The maximum is 25 runs, or up to 200 at first and after intervals that recorded fewer than 25. When the
-   * process is busy and the maximum is 25, at most five of the others are returned. All runs that are not returned are
-   * dropped, because the next interval has runs of its own.
+   * process is busy and the maximum is 25, at most five runs are returned that neither failed nor were requested by a
+   * user. All runs that are not returned are dropped, because the next interval has runs of its own.
    */
   #take(): readonly ReportedRun[] {
     const { failed, asked, notable, plain } = this.#waiting;
@@ -174,8 +174,8 @@ export class RunWriter {
 }
 
 /**
- * True for the error of a write into a namespace that is deleted or being deleted. The object of the run may be deleted
- * together with the namespace.
+ * True for the error of a write into a namespace that is deleted or being deleted. This error is not logged, because
+ * the object that the run reconciled may be deleted together with its namespace.
  */
 function isLostNamespace(error: unknown): boolean {
   return isNotFound(error) || (error instanceof Error && error.message.includes('is being terminated'));

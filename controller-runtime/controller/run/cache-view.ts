@@ -197,7 +197,7 @@ export function targetOf(object: ApiObject): Target {
   return { kindId: kindIdOfObject(object), cacheId: cacheIdOfObject(object), key: keyIn(object.metadata) };
 }
 
-/** Returns the target that identifies the object of a model with a key. */
+/** Returns the identity of the object that has this model and this key. */
 export function targetIn(model: Model, key: PartialKey): Target {
   const descriptor = descriptorOf(model);
   return { kindId: kindIdOf(descriptor), cacheId: cacheIdOf(descriptor), key: keyIn(key) };

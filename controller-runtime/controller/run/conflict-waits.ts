@@ -16,7 +16,8 @@ interface Wait {
 }
 
 /**
- * Keys whose runs ended with a conflict. Each waits until the cache has a later state than the conflicting revision.
+ * Keys whose runs ended with a conflict: a write required an old revision of an object. Each key waits until the cache
+ * has a later state of this object.
  */
 export class ConflictWaits {
   /** For each object that caused a conflict: the keys that wait until the cache has a later state of this object. */

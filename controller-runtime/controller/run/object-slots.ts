@@ -13,7 +13,7 @@ export interface ObjectSlotsParts {
   readonly clock: Clock;
 }
 
-/** The run of an object that calls {@link ObjectSlots} to store the beginning or the end of a slot. */
+/** A run for which {@link ObjectSlots} stores in the object that a slot has begun or ended. */
 export interface SlotRun {
   readonly key: string;
   readonly reconcileID: string;
@@ -29,17 +29,17 @@ interface KnownSlots {
   record: SlotRecord | undefined;
   /** The slot for which the key is delayed in the queue. */
   awaited: number | undefined;
-  /** The slot that this process has begun; its beginning is stored in the object. */
+  /** The slot whose run this process has begun; the object's annotations record the beginning. */
   begun: number | undefined;
-  /** The slot whose run has ended, until the end of this slot is stored in the object's annotations. */
+  /** The slot whose run has ended, as long as the object's annotations do not record that it has ended. */
   unstored: number | undefined;
 }
 
 /**
- * Manages the slots of a controller's objects. The beginning of a slot is stored in the object, with the revision as a
- * precondition: a new leader whose cache is out of date then gets a Conflict, and does not run a slot that has ended.
- * The end of a slot is stored with only the uid as a precondition. That is safe, because only the leader writes these
- * annotations: writes of former leaders are refused.
+ * Manages the slots of a controller's objects. The beginning of a slot's run is stored in the object, with the revision
+ * as a precondition: a new leader whose cache is out of date then gets a Conflict, and does not repeat a run that has
+ * ended. The end of the run is stored with only the uid as a precondition. That is safe, because only the leader writes
+ * these annotations: writes of former leaders are refused.
  */
 export class ObjectSlots {
   readonly #parts: ObjectSlotsParts;
@@ -63,7 +63,7 @@ export class ObjectSlots {
       known.schedule = this.#parts.timing.scheduleOf(object);
     } catch (err) {
       known.schedule = undefined;
-      run.logger.error({ err }, 'the schedule of an object is invalid: the object has no scheduled runs');
+      run.logger.error({ err }, 'the schedule of an object is invalid, so the object has no scheduled runs');
       return { object };
     }
     const { schedule } = known;
@@ -86,8 +86,8 @@ export class ObjectSlots {
     try {
       await run.client.patch(this.#parts.model, name, { type: 'merge', patch }, { preconditions: { uid }, ...scope });
     } catch (error) {
-      // If the object was deleted, the end of its slot need not be stored. After any other error, the next run of this
-      // object stores the end.
+      // If the object was deleted, the end of the slot's run need not be stored. After any other error, the next run of
+      // this object stores it.
       if (!isNotFound(error)) throw error;
     }
     known.unstored = undefined;

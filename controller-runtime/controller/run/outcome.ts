@@ -4,7 +4,7 @@ import type { ReconcileResult } from '../definition/reconciler.ts';
 import type { ConflictSource } from './run-client.ts';
 import { isTerminal } from '../definition/terminal-error.ts';
 
-/** The outcome of a run. `settleRun` decides by the outcome when the key is reconciled again. */
+/** The outcome of a run. From the outcome, `settleRun` decides whether and when the key is reconciled again. */
 export type Outcome =
   | { readonly kind: 'success' }
   | { readonly kind: 'after'; readonly delayMs: number }

@@ -61,7 +61,7 @@ describe('OwnRevisions', () => {
     expect(foreign).to.deep.equal(['9', '10']);
   });
 
-  it('forgets all revisions of a deleted object, even a newer one of a write whose response arrives after the deletion', async () => {
+  it('forgets all revisions of a deleted object, even if a late response to a write has a newer revision than the deletion', async () => {
     const revisions = new OwnRevisions();
     const answer = deferred();
     const write = revisions.write(

@@ -25,7 +25,7 @@ export interface OwnParts {
 
 const optionKeys: readonly string[] = ['dryRun'] satisfies readonly (keyof OwnOptions)[];
 
-/** A wish, and the existing object with the name of the wished one. */
+/** A wish, the object to apply for it, and the existing object of the same name, if there is one. */
 interface Placed {
   readonly wish: Wish;
   /**
@@ -40,9 +40,9 @@ type States = ReadonlyMap<string, WishState>;
 
 /**
  * Makes the dependents of an object equal to the wishes. Creates and changes dependents by server-side apply, in the
- * order of `after`. Deletes, in the reverse order, the dependents that this manager applied before and that are no
- * longer wished. Sends no request for an object that already has all wished fields. Rejects with TypeError for wishes
- * that contradict each other.
+ * order of `after`. Deletes, in the reverse order, the dependents that this field manager applied before and that are
+ * no longer wished. Sends no request for an object that already has all wished fields. Rejects with TypeError for
+ * wishes that contradict each other.
  */
 export async function ownWishes(
   parts: OwnParts,
@@ -187,9 +187,9 @@ function isSelective({ view }: OwnParts, { model }: Wish): boolean {
 }
 
 /**
- * Returns the existing objects of the wishes. Reads from the server each object that is not known, if its cache is
- * selective: an apply would take over an object of another owner without an error. Rejects when an object may not
- * become a dependent.
+ * Returns the existing objects of the wishes. If an object is not in `known`, and the cache of its kind keeps only some
+ * objects, reads the object from the server. Without this read, an apply would take over an object of another owner
+ * without an error. Rejects when an object may not become a dependent.
  */
 function fetchUnknown(
   parts: OwnParts,
@@ -276,7 +276,7 @@ function isSameState(before: ApiObject, after: ApiObject, dryRun: boolean): bool
 const nothingPruned = { pruned: [], leaving: [] } as const;
 
 /**
- * Returns the dependents that are no longer wished. Leaves out objects without fields that this manager applied,
+ * Returns the dependents that are no longer wished. Leaves out objects without fields that this field manager applied,
  * because others made these objects.
  */
 function leavingOf({ manager }: OwnParts, table: ChildrenTable): readonly Child[] {

@@ -15,8 +15,9 @@ export interface PruneParts {
 export type Pruned = Pick<OwnResult, 'pruned' | 'leaving'>;
 
 /**
- * Deletes dependents that are no longer wished. A dependent is deleted only when all objects that were created after it
- * are gone. Objects without finalizers are gone at once, so most chains of dependents are deleted within one call.
+ * Deletes dependents that are no longer wished. A dependent is deleted only when all dependents that were created after
+ * it, even wished ones, are gone. A dependent without finalizers is gone as soon as it is deleted, so one call deletes
+ * most chains of dependents.
  */
 export async function pruneChildren(parts: PruneParts, unwished: readonly Child[]): Promise<Pruned> {
   const left = new Set(unwished);
@@ -41,9 +42,9 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
 }
 
 /**
- * Returns the dependents that can be deleted next. Dependents are deleted in the reverse order of their creation, which
- * their annotations record: a dependent can be deleted when no existing object was created after it. Returns all of
- * `left` if users have edited the annotations of these dependents so that they form a cycle.
+ * Returns the dependents of `left` that can be deleted next. A dependent must wait while the annotation `created-after`
+ * of another one lists it. If users have edited the annotations so that all of `left` must wait for each other, returns
+ * all of `left`, unless the annotation of a wished dependent lists any object.
  */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
   const before = new Set<string>();

@@ -62,7 +62,8 @@ export class ReconcileRun {
    */
   readonly #abort = new AbortController();
   /**
-   * Aborts the signal of the author's code. When the controller stops, this signal aborts, but requests may continue.
+   * Aborts the signal that the author's code gets. When the controller stops, only this signal aborts, and the requests
+   * of the run continue.
    */
   readonly #stop = new AbortController();
   #verbs: RunVerbs | undefined;
@@ -110,8 +111,8 @@ export class ReconcileRun {
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } catch (error) {
       this.#hasFailed = true;
-      // Writes that are still under way are not reported as a mistake after an error: the run may have ended early in a
-      // Promise.all, because one of its promises rejected.
+      // Writes of a failed run that are still under way are awaited, but not reported as a mistake: a Promise.all
+      // rejects at its first error, while its other writes may still be under way.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
       if (this.#isStopping(error)) return { kind: 'stopped' };

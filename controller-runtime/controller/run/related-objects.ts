@@ -49,7 +49,7 @@ export class RelatedObjects {
   /** The indexes that models declare and this controller reads, by cache id and name. */
   readonly #declared = new Map<string, ViewIndex>();
 
-  /** Adds the indexes that this object reads to the caches of the controller, which must not be filled yet. */
+  /** Adds indexes to the caches of the controller, for the reads by owner and by declared index. */
   constructor(parts: RelatedObjectsParts) {
     this.#parts = parts;
     this.#owned = new Map(parts.owns.map(({ model }) => [cacheIdOf(model), model]));
@@ -58,7 +58,7 @@ export class RelatedObjects {
     for (const followed of parts.follows) this.addIndexes(followed);
   }
 
-  /** Adds to the cache of a followed kind those of its model's indexes that the controller reads with `related`. */
+  /** Adds the indexes that the controller reads with `related` to the cache of a followed kind. */
   addIndexes({ model, indexes }: FollowedKind): void {
     const cacheId = cacheIdOf(model);
     for (const { name, indexFunc } of model.indexes) {
@@ -84,7 +84,7 @@ export class RelatedObjects {
     return this.#find<O>(cacheId, byController, owner.metadata.uid);
   }
 
-  /** Returns the objects of each owned kind whose controller owner is `owner`, in no particular order. */
+  /** Returns, for each owned kind, the objects whose controller owner is `owner`, in no particular order. */
   allChildren(owner: ApiObject): readonly ChildrenOfKind[] {
     const { view } = this.#parts;
     const children: ChildrenOfKind[] = [];

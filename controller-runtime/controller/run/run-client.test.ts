@@ -29,7 +29,7 @@ describe('the client of a run', () => {
     expect(statusWrites.size).to.equal(1);
   });
 
-  it('ends its watches without an error when the run ends, even watches with another signal', async () => {
+  it('ends its watches without an error when the run ends, even watches with a signal of their own', async () => {
     const ended: boolean[] = [];
     const client = new FakeClient();
     client.watch = (_model?: unknown, options?: WatchOptions) => {

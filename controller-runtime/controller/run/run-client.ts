@@ -266,7 +266,7 @@ function sourceOf(call: WriteCall, options: AnyWriteOptions | undefined): Confli
   }
 }
 
-/** True for a write that may change the status, if the resulting status can be computed before the write is sent. */
+/** True for a write that may change the status and whose resulting status can be computed before the write is sent. */
 function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): boolean {
   if (call.verb === 'update' || call.verb === 'updateStatus') return true;
   const isChange = call.verb === 'apply' || (call.verb === 'patch' && call.patch.type === 'merge');

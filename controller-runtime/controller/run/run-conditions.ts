@@ -79,7 +79,10 @@ export class RunConditions {
     return conditions;
   }
 
-  /** Records the events of transitions between two states of the list. Call it after the write. */
+  /**
+   * Records the requested event of each condition in `after` whose status differs from that in `before`. Call it after
+   * the write.
+   */
   written(before: readonly Condition[] | undefined, after: readonly Condition[]): void {
     this.#isWritten = true;
     for (const [type, eventType] of this.#eventTypes) {

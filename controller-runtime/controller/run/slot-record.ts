@@ -7,8 +7,8 @@ export interface SlotRecord {
   /** The text of the schedule to which the record belongs. */
   readonly schedule: string;
   /**
-   * The last slot that has ended, or the time at which the schedule was first seen. Slots up to this time never run
-   * again, except the slot in `begun`.
+   * The last slot that a run has completed, or the time at which the schedule was first seen. Later runs are only for
+   * slots after this time, and for the slot in `begun`.
    */
   readonly ended: number;
   /** The slot whose run has begun and not ended. */

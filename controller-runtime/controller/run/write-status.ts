@@ -26,8 +26,8 @@ interface Status {
 
 /**
  * Merges `partial` into the object's status with one write, or without a write when nothing changes. An
- * `observedGeneration` in `partial` is kept, even if it is null. If there are conditions to write, the revision is a
- * precondition, because the list of conditions is written as a whole.
+ * `observedGeneration` in `partial`, even null, is written instead of the generation of the run's object. If there are
+ * conditions to write, the revision is a precondition, because the list of conditions is written as a whole.
  */
 export async function writeStatus(parts: StatusParts, partial: unknown): Promise<ApiObject> {
   const { client, view, model, object, conditions } = parts;

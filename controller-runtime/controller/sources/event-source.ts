@@ -271,8 +271,8 @@ function reasonFor(
   if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
   const reason = { type, detail };
   const traceparent = originOf(object);
-  // A million keys may be queued at the start. To save memory, their reasons have no revision: it would be the revision
-  // of the object that the run reads.
+  // A million keys may be queued at the start. To save memory, their reasons omit the revision and the field manager of
+  // the object, which is in the cache.
   if (priority === backgroundPriority) return traceparent === undefined ? reason : { ...reason, traceparent };
   const { resourceVersion } = object.metadata;
   const manager = writerOf(object, previous);

@@ -86,8 +86,8 @@ describe('mappings of watched kinds', () => {
     const at = harnessFor(
       async () => {
         calls += 1;
-        // During this wait, the run for the key of the former state ends. If the key were then enqueued a second time, a
-        // second run would follow.
+        // During this wait, the run for the key of the former state ends. If the key were then enqueued a second time,
+        // a second run would follow.
         if (calls > 1) await at.holds(() => true);
         return ['ada'];
       },
@@ -103,7 +103,7 @@ describe('mappings of watched kinds', () => {
     expect({ calls, runs: priorities }).to.deep.equal({ calls: 2, runs: ['ada'] });
   });
 
-  it('the keys that a mapping returns for the former state of an object are enqueued even if it hangs for the new state', async () => {
+  it('the keys that a mapping returns for the former state of an object are enqueued even if the mapping hangs for the new state', async () => {
     const letGo: (() => void)[] = [];
     const at = harnessFor(
       ({ spec: { text } }) => (text === 'ada' ? ['ada'] : new Promise((resolve) => letGo.push(() => resolve([])))),
@@ -147,7 +147,7 @@ describe('mappings of watched kinds', () => {
     expect({ calls, runs }).to.deep.equal({ calls: ['ada', 'bob', 'ada', 'ada'], runs: ['bob', 'ada'] });
   });
 
-  it('a mapping is called for the first state and the last seven of an object that has changed more than eight times while the mapping failed', async () => {
+  it('when an object has had more than eight states while a mapping failed, the mapping is called again for the first state and the last seven', async () => {
     let isDown = true;
     const at = harnessFor(
       ({ spec }) => {

@@ -29,14 +29,14 @@ export interface MappingParts {
 }
 
 /**
- * The number of items that are processed in one turn of the event loop. It is higher than the number of events that a
- * handler receives in one turn, so that the initial objects do not queue up while the mappings are quick.
+ * The maximum number of items that are processed in one turn of the event loop. It is higher than the number of events
+ * that a handler receives in one turn, so that quick mappings keep pace with the events of the initial objects.
  */
 const itemsPerTurn = 200;
 
 /**
- * The maximum number of objects whose failed mapping waits for a retry. Beyond this number, a failed mapping is
- * dropped.
+ * The maximum number of objects whose failed mapping waits for a retry. Beyond this number, a failed mapping is not
+ * retried.
  */
 const maxFailed = 10_000;
 
@@ -52,7 +52,8 @@ export interface MappedEvent {
  * Calls the mappings of a controller's watches. They have a work queue of their own, with one entry for each object,
  * and with the concurrency, the back-off and the timeout of the controller. A mapping that fails is retried until it
  * succeeds. When an object has had more than eight states before its mapping succeeds, the controller maps the first
- * state and the last seven. Beyond 10,000 failing objects, the controller drops the event and logs an error.
+ * state and the last seven. While 10,000 objects wait for a retry, the controller does not retry the failed mapping of
+ * another object: it drops the states that could not be mapped, and logs an error.
  */
 export class Mappings {
   readonly #parts: MappingParts;

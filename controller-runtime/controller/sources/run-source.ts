@@ -6,7 +6,7 @@ import { childLogger } from './child-logger.ts';
 import type { KeySource, SourceContext } from '../definition/key-source.ts';
 
 export interface SourceParts {
-  /** The context from the controller. Its logger does not add the name of the source yet. */
+  /** The context for the source, except that {@link runSource} adds the name of the source to the logger. */
   readonly context: SourceContext;
   /** Enqueues a key; throws for a value that is not a key. */
   readonly enqueue: (key: string | ObjectKey) => void;

@@ -16,8 +16,8 @@ export interface ChildrenOfKind {
 }
 
 /**
- * The owner's dependents of one kind. When a wish has the name and namespace of a dependent, the table returns the
- * dependent for this wish only, and no longer has it in `left`.
+ * The owner's dependents of one kind. Each dependent is taken by at most one wish: the wish that has its name and
+ * namespace. The table then removes the dependent from `left`.
  */
 interface KindTable {
   readonly kind: ChildrenOfKind;
@@ -29,8 +29,8 @@ interface KindTable {
    */
   next: number;
   /**
-   * The position of each dependent in `left`, by the dependent's key. The map is undefined until a wish is for another
-   * dependent than the one at the position `next`.
+   * The position of each dependent in `left`, by the dependent's key. The map is undefined as long as each wish names
+   * the dependent at the position `next`.
    */
   byKey: Map<string, number> | undefined;
 }

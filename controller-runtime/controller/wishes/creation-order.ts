@@ -2,8 +2,8 @@ import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../../api/inde
 import { groupOf } from '../definition/kind-id.ts';
 
 /**
- * Returns the name of the annotation that lists the objects after which the annotated object was created. The controller
- * deletes the annotated object before the listed objects, even after a restart of its process. `manager` is
+ * Returns the name of the annotation that lists the objects after which the annotated object was created. The
+ * controller deletes the annotated object before the listed objects, even after a restart of its process. `manager` is
  * `<group>/<controller>`, or only the controller for a kind of the core group.
  */
 export function orderAnnotation(manager: string): string {
@@ -20,7 +20,7 @@ export function orderIdOfObject(object: ApiObject): string {
   return orderIdOf({ group: groupOf(object.apiVersion), kind: object.kind }, keyOf(object));
 }
 
-/** Returns the value of the annotation {@link orderAnnotation}: the ids of the listed objects, separated by commas. */
+/** Returns the value of the annotation {@link orderAnnotation}: the given ids, separated by commas. */
 export function formatOrder(ids: readonly string[]): string {
   return ids.join(',');
 }

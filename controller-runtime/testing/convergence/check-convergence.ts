@@ -22,7 +22,7 @@ const defaultSeeds = 100;
 /**
  * Runs the scenario first without faults, then with one fault in each run. The faults are, for each write of the
  * controllers: crashes before and after it, a lost response, a refusal and (except for a create) a conflict; for each
- * of their reads: a refusal; for each call of an external system: a failure and a lost response. If there are more than
+ * of their reads: a refusal; for each call to an external system: a failure and a lost response. If there are more than
  * a hundred reads or calls, a hundred of each get a fault. Then the scenario runs with random faults: crashes, changes
  * of leaders, failed requests, broken watches, late and repeated events, and caches that lag. Each run has to reach the
  * final state of the run without faults, without a permanent failure and without a broken invariant. If a run does not,

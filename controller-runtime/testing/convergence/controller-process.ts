@@ -67,8 +67,8 @@ export class ControllerProcess {
       // A process that crashes does not complete any run.
       graceMs: 0,
     });
-    // The manager starts in a later microtask. If a fault makes the process crash at the first request of a runnable,
-    // the driver of the faults stops this object, so the constructor must have returned the object before.
+    // The manager starts in a later microtask, after the constructor has returned this object. A fault may crash the
+    // process at the first request of a runnable, and the fault driver must then have this object, to stop it.
     this.#running = Promise.resolve().then(() => this.#manager.run(this.#abort.signal));
   }
 
@@ -116,7 +116,8 @@ export class ControllerProcess {
   }
 
   /**
-   * Stops the process without a grace period. Resolves when everything has stopped; until then, the clock must advance.
+   * Stops the process without a grace period. Resolves when everything has stopped. Until then, the caller must advance
+   * the clock.
    */
   async stop(): Promise<void> {
     this.#abort.abort();

@@ -48,15 +48,16 @@ export interface ConvergenceOptions {
    */
   scenario(this: void, context: ScenarioContext): Promise<void>;
   /**
-   * Called before each run, with the clock of that run, to reset state that the runs share, such as a fake of an
-   * external system.
+   * Called before each run of the scenario, with the clock of that run, to reset state that the runs share, such as a
+   * fake of an external system.
    */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /**
-   * Fakes of external systems. At the start of each run, the checker resets the fakes, and gives them the clock of that
-   * run. At the end, it compares their states with those after the run without faults. For each call in the run without
-   * faults, the call fails in one later run, and its response is lost in another. If there are more than a hundred
-   * calls, this applies to a hundred of them, evenly spread. Default none.
+   * Fakes of external systems. At the start of each run of the scenario, the checker resets the fakes, and gives them
+   * the clock of that run. At the end of the run, the checker compares the states of the fakes with their states after
+   * the run without faults. Each call that was made in the run without faults fails in one later run, and its response
+   * is lost in another. If there were more than a hundred calls, only a hundred of them, evenly spread, get these
+   * faults. Default none.
    */
   readonly externalSystems?: readonly ExternalSystem[];
   /**

@@ -28,7 +28,7 @@ describe('a run of a scenario', () => {
   const list = async (): Promise<never> =>
     ({ apiVersion: 'v1', kind: 'PersonList', metadata: { resourceVersion: '1' }, items: [] }) as never;
 
-  it('stops its server when it cannot start to follow a kind', async () => {
+  it('stops its server even if the list of a kind fails before the scenario begins', async () => {
     const failure = new ApiError('NotFound', `no ${descriptorOf(Person).plural}`);
     const watch = (): never => {
       throw new Error('nothing to watch');

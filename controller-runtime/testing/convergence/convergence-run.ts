@@ -26,7 +26,7 @@ export interface ConvergenceRunParts {
   readonly seed: number;
 }
 
-/** The result of one run of the scenario, with the faults of its plan. */
+/** The result of one run of the scenario under the faults of a plan. */
 export interface RunOutcome {
   /** The final state of the objects, or the error that ended the run before that. */
   readonly end: { readonly state: FinalState } | { readonly error: unknown };

@@ -13,9 +13,9 @@ const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'lo
 const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;
 
 /**
- * Chooses one to three random faults of writes and events for one run of the scenario. It chooses no faults of reads
- * and of calls of external systems, because `sweptFaults` does this: up to a hundred reads and up to a hundred calls
- * get faults, with one fault in each run of the scenario.
+ * Chooses one to three random faults of writes and events for one run of the scenario. `sweptFaults` chooses the faults
+ * of reads and of calls to external systems: it covers up to a hundred reads and up to a hundred calls, with one fault
+ * in each run of the scenario.
  */
 export function drawFaults(random: () => number, extent: RunExtent): FaultPlan {
   const draw = new Draw(random);

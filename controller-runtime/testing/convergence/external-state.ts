@@ -19,13 +19,13 @@ export function checkSystemNames(systems: readonly ExternalSystem[]): void {
   if (twice !== undefined) throw new TypeError(`externalSystems has "${twice}" twice: give each system its own name`);
 }
 
-/** Returns the number of calls of all systems since their reset. */
+/** Returns the number of calls that all systems together have received since their last reset. */
 export function callsOf(systems: readonly ExternalSystem[]): number {
   return systems.reduce((sum, { calls }) => sum + calls.length, 0);
 }
 
 /**
- * Injects the faults of a plan into calls of the systems. Calls are counted from 1 over all systems. `onFault` is
+ * Injects the faults of a plan into calls to the systems. Calls are counted from 1 over all systems. `onFault` is
  * called with a line for each fault.
  */
 export function injectCallFaults(

@@ -34,7 +34,7 @@ interface Life {
   isDeposed: boolean;
   /** While the process runs, the restart that started it. After a fault has ended the process, the next restart. */
   restart: Restart;
-  /** For each kind, the number of changes by which its cache lags at the start. */
+  /** For each kind whose cache lags and has not listed yet: the number of changes that its first list misses. */
   readonly behind: Map<string, number>;
 }
 
@@ -51,7 +51,7 @@ export class FaultDriver {
   readonly #stopping: Promise<void>[] = [];
   /** The objects whose next event is delivered twice. */
   readonly #repeated = new Set<string>();
-  /** The kinds whose watch was ended, and will get 410 when it reconnects. */
+  /** The kinds whose watch a fault has ended. The next watch of such a kind gets 410 instead of its first change. */
   readonly #expiring = new Set<string>();
   #life: Life | undefined;
   #isStopped = false;
@@ -109,8 +109,8 @@ export class FaultDriver {
   }
 
   /**
-   * Stops the simulated process, and starts no other one. Resolves when this process and all earlier ones have stopped;
-   * until then, the clock must advance.
+   * Stops the simulated process, and starts no other one. Resolves when this process and all earlier ones have stopped.
+   * Until then, the caller must advance the clock.
    */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -207,7 +207,7 @@ export class FaultDriver {
         this.#note(`watch of ${kind} dropped before ${described}`);
         return 'drop';
       case 'expireWatch':
-        this.#note(`watch of ${kind} dropped before ${described}, and 410 after that`);
+        this.#note(`watch of ${kind} dropped before ${described}; its next watch gets 410`);
         this.#expiring.add(kindIn(request));
         return 'drop';
       case 'repeat':
@@ -227,8 +227,9 @@ export class FaultDriver {
   }
 
   /**
-   * Makes a cache lag, if the restart chose its kind for that: returns an earlier list as the response to the cache's
-   * first list request, and holds back the events of the kind for a while. Returns undefined for any other request.
+   * Makes the cache of a kind lag, if `behindBits` of the restart selects this kind: returns an earlier list as the
+   * response to the cache's first list request, and holds back the events of the kind for `behindMs`. Returns undefined
+   * for any other request.
    */
   #pastList(life: Life, request: ClientRequest): object | undefined {
     if (request.verb !== 'list' || !request.isForCache) return undefined;

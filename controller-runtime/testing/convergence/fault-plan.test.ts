@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { sweptFaults } from './fault-plan.ts';
 
 describe('sweptFaults', () => {
-  it('yields plans with a fault in each read and in each call of an external system, up to 100 different ones of each', () => {
+  it('yields plans that together put faults in all reads and in all calls to external systems, or in 100 of the reads and 100 of the calls if there are more', () => {
     for (const count of [0, 1, 99, 100, 101, 102, 105, 107, 2_999]) {
       const plans = [...sweptFaults({ writes: [], events: 0, reads: count, calls: count })];
       const [reads, calls] = [

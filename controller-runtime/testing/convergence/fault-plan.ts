@@ -5,11 +5,14 @@ import type { SweptCallFault } from './external-state.ts';
 export interface Restart {
   /** The time without a running process. */
   readonly afterMs: number;
-  /** The number of changes by which a cache lags at the start; 0 means up to date. */
+  /** The number of changes that the first list of a cache that lags does not contain; 0 means that no cache lags. */
   readonly changesBehind: number;
   /** The time for which a cache that lags gets no events after its first list. */
   readonly behindMs: number;
-  /** The caches that lag: bit n stands for each kind whose index, modulo 32, is n. */
+  /**
+   * A bit mask of the kinds whose caches lag. Bit n selects each kind whose position in the list of models, counted
+   * from 0 and modulo 32, is n.
+   */
   readonly behindBits: number;
 }
 
@@ -39,7 +42,7 @@ export type EventFault =
   | { readonly kind: 'hold'; readonly forMs: number };
 
 /**
- * The faults of one run, by the number of the write, read, event or call of an external system into which the fault is
+ * The faults of one run, by the number of the write, read, event or call to an external system into which the fault is
  * injected. Each of the four is counted from 1.
  */
 export interface FaultPlan {
@@ -49,7 +52,7 @@ export interface FaultPlan {
   readonly atCall: ReadonlyMap<number, SweptCallFault>;
 }
 
-/** The numbers of writes, reads, events and calls of external systems in the run without faults. */
+/** The numbers of writes, reads, events and calls to external systems in the run without faults. */
 export interface RunExtent {
   /** The verb of each write. */
   readonly writes: readonly ClientRequest['verb'][];
@@ -74,8 +77,9 @@ export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, beh
  */
 const lateMs = 100;
 /**
- * The maximum number of reads, and of calls, that get a fault. The checker repeats the scenario once or twice for each
- * of them, so without this limit a controller that polls would cause too many repetitions.
+ * The maximum number of reads that get a fault, and of calls to external systems that get one. The checker repeats the
+ * scenario once for each of these reads and twice for each of these calls, so without this limit a controller that
+ * polls would cause too many repetitions.
  */
 const maxSwept = 100;
 /**
@@ -87,8 +91,8 @@ const behindMs = 500;
 /**
  * Yields plans with a single fault each. For each write of the run without faults: a crash before it; crashes after it,
  * with caches that are up to date, one change behind or two changes behind; a lost response; a refusal; a conflict,
- * except for a create. For each read: a refusal. For each call of an external system: a failure and a lost response.
- * When there are more than a hundred reads or calls, a hundred of them, evenly spread, are used.
+ * except for a create. For each read: a refusal. For each call to an external system: a failure and a lost response.
+ * Of more than a hundred reads, only a hundred, evenly spread, get a fault; the same limit applies to the calls.
  */
 export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<FaultPlan> {
   for (const [index, verb] of writes.entries()) {

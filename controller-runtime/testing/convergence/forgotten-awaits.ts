@@ -14,8 +14,8 @@ const neverSettles = new Promise<never>(() => {});
 /**
  * Finds requests that a successful run did not await: writes that are under way at its end, and requests that it makes
  * after its end. The run does not notice when they fail, so nothing retries them. A failed run may leave requests
- * behind (`Promise.all` does), because its key runs again. A request that is found never settles, because the test
- * runner would report its rejection before the result of the check.
+ * behind (`Promise.all` does), because its key runs again. The promise of a found request never settles: if it
+ * rejected, the test runner would report the rejection before the result of the check.
  */
 export class ForgottenAwaits {
   readonly #onFound: (problem: string) => void;
@@ -26,7 +26,10 @@ export class ForgottenAwaits {
     this.#onFound = onFound;
   }
 
-  /** Returns the controller. Each successful run is checked for writes under way at its end, and for later requests. */
+  /**
+   * Returns a controller that works like the given one, and reports the mistakes of each successful run: writes that
+   * are still under way at the end of the run, and requests that the run sends after its end.
+   */
   watching(definition: ControllerDefinition, requests: () => FaultyRequests): ControllerDefinition {
     const { name, reconcile, cleanup } = definition;
     const watched =
@@ -58,7 +61,7 @@ export class ForgottenAwaits {
     };
   }
 
-  /** True for a request of a run that ended before all of its writes did. */
+  /** True when the run that sent this request ended while some of the run's writes were under way. */
   isOver({ reconcileID }: ClientRequest): boolean {
     return reconcileID !== undefined && this.#left.has(reconcileID);
   }

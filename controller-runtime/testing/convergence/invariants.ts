@@ -34,7 +34,10 @@ export class Invariants {
     return new InterceptedClient({ client, interceptor, clock, random });
   }
 
-  /** Throws the error of the first broken invariant, with its name and the write before it. */
+  /**
+   * Throws the error of the first broken invariant. The error names the invariant and the write after which its check
+   * failed.
+   */
   check(): void {
     if (this.#broken !== undefined) throw this.#broken;
   }

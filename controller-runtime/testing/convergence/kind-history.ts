@@ -23,8 +23,8 @@ export class KindHistory {
   }
 
   /**
-   * Resolves when the history has stopped following the kind. Rejects when the watch failed earlier: the results of
-   * {@link before} then lacked changes.
+   * Resolves when the history has stopped following the kind. Rejects when the watch has failed, because
+   * {@link before} does not know the changes after the failure.
    */
   async end(): Promise<void> {
     await this.#followed;

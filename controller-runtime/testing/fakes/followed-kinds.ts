@@ -15,8 +15,8 @@ export class FollowedKinds {
   readonly #followed = new Set<FollowedKind>();
 
   /**
-   * Returns a client that calls the given client. While one of its informers runs, {@link haveCaughtUp} checks the cache
-   * of this informer. `wrap` may replace each handler that is added to an informer.
+   * Returns a client that calls the given client. While one of its informers runs, {@link haveCaughtUp} checks the
+   * cache of this informer. `wrap` may replace each handler that is added to an informer.
    */
   tracking(
     client: Client,

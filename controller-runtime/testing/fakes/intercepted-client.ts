@@ -133,7 +133,7 @@ function writeRequestOf(call: WriteCall, options: AnyWriteOptions | undefined): 
     case 'delete':
       return requestOf(call.verb, kindOf(call.model), call, options);
     case 'ensure':
-      throw new Error('ensure is not a request: it consists of several requests');
+      throw new Error('the method ensure is not a request: it sends several requests');
   }
 }
 

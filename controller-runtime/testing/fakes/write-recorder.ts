@@ -15,8 +15,8 @@ export interface RecordedWrite {
 }
 
 /**
- * Passes all requests on, and records the writes of runs. The Event objects of the event recorder are not recorded,
- * because the recorder writes them outside of runs.
+ * Passes all requests on, and records the writes of runs. Event objects are not recorded, because the event recorder
+ * writes them outside of runs.
  */
 export class WriteRecorder implements Interceptor {
   readonly client: Client;

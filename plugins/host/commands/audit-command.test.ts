@@ -109,7 +109,7 @@ describe('homeostat audit', () => {
   it('names an invalid argument and exits with 2; exits with 1 when the file does not exist', async () => {
     for (const [flags, message] of [
       [['--code', '99'], '--code: must be a status code'],
-      [['--since', 'monday'], '--since: must be a time such as'],
+      [['--since', 'monday'], '--since: must be a time (2026-01-31T12:00:00Z) or an age'],
       [['-o', 'yaml'], '-o: must be table or json'],
     ] as const) {
       const { code, stderr } = await runCommand(['audit', '--file', file, ...flags]);

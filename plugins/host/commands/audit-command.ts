@@ -106,7 +106,7 @@ function row(cells: readonly string[]): string {
     .trimEnd()}\n`;
 }
 
-/** Replaces control characters, which would reach the terminal: the names in an entry come from clients. */
+/** Replaces control characters, so that no name in an entry controls the terminal: clients choose these names. */
 function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '?');
 }

@@ -37,7 +37,7 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
     .addOption(folders('--plugin <folder>', 'compiled folder of a plugin; may be repeated'))
     .option(
       '--from <source>',
-      'file of an export, or URL of a running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
+      'file of an export, or URL of a running server (default: the server in the file that HOMEOSTAT_KUBECONFIG names, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
     )
     .option(
       '--token <secret>',
@@ -45,7 +45,7 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
     )
     .option(
       '--encryption-config <file>',
-      'file with the keys of encrypted objects; see this option of serve (default: leave out encrypted objects)',
+      'file with the keys of encrypted objects; see --encryption-config of serve (default: leave out encrypted objects)',
     )
     .option('-o, --output <format>', 'text, or json (default: text)')
     .addHelpText('after', planHelp)

@@ -17,7 +17,8 @@ export interface CertificateFlags {
 
 /**
  * Issues a certificate with the authority of the server that has this configuration.
- * @throws ConfigError for bad values, and for a server without its own authority; Error if there is no authority yet
+ * @throws ConfigError for bad values of flags, and when the server's certificate does not come from its own authority;
+ * Error when the server has not created its authority yet
  */
 export async function issueCertificate(flags: CertificateFlags, { tls }: ServeConfig): Promise<Issued> {
   const { user = '', group: groups = [], days } = flags;
@@ -35,7 +36,7 @@ export async function issueCertificate(flags: CertificateFlags, { tls }: ServeCo
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
     throw new Error(
-      `${tls.directory}: has no authority; the server makes it when it starts with --tls for the first time`,
+      `${tls.directory}: has no certificate authority; the server creates one at its first start with --tls`,
       {
         cause: error,
       },

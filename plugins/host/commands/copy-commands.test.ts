@@ -256,7 +256,7 @@ describe('homeostat export and import', () => {
     ],
     [['export', '--server', 'ftp://a'], '--server: must be an http: or https: URL without a user'],
     [['export', '--server', 'http://u:p@a'], '--server: must be an http: or https: URL without a user'],
-    [['export', '--database', 'oracle:x'], 'database: there is no driver for oracle:'],
+    [['export', '--database', 'oracle:x'], 'database: there is no driver for the URL scheme "oracle"'],
     [['export', '--database', 'memory:'], 'database: a memory: database has no data outside of its process'],
     [['import', 'x'], '--database (or HOMEOSTAT_DATABASE) is needed'],
     [['import', '--database', 'sqlite:x'], "missing required argument 'file'"],

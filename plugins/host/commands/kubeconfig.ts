@@ -50,7 +50,8 @@ export async function runKubeconfig(options: RunKubeconfigOptions): Promise<numb
 type Credential = Pick<KubeconfigParts, 'token' | 'certificate'>;
 
 /**
- * Returns the credential of the kubeconfig: a certificate, a token of a service account, or that of {@link tokenOf}.
+ * Returns the credential of the kubeconfig: a certificate, a token of a service account, or the token that
+ * {@link tokenOf} returns.
  */
 async function credentialOf(
   options: RunKubeconfigOptions,
@@ -60,9 +61,9 @@ async function credentialOf(
   if (user !== undefined && serviceAccount !== undefined)
     throw new ConfigError('--user, --service-account: give only one of them');
   if (user === undefined && (group ?? days) !== undefined)
-    throw new ConfigError('--group, --days: are for a certificate: add --user <name>');
+    throw new ConfigError('--group, --days: apply only to a certificate; add --user <name>');
   if (serviceAccount === undefined && hours !== undefined)
-    throw new ConfigError('--hours: is for a token: add --service-account <namespace>/<name>');
+    throw new ConfigError('--hours: applies only to a token; add --service-account <namespace>/<name>');
   if (user !== undefined) return { token: undefined, certificate: await issueCertificate(options, config) };
   const token = tokenOf(config);
   if (serviceAccount === undefined) return { token };
@@ -130,7 +131,7 @@ function messageOf(error: unknown): string {
   const { code, path }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
   if (code === 'EEXIST') return `${path}: exists already; --force replaces it`;
   if (code === 'ENOENT' && path?.endsWith('.crt') === true) {
-    return `${path}: does not exist; the server makes it when it starts with --tls for the first time`;
+    return `${path}: does not exist; the server creates this file at its first start with --tls`;
   }
   return `no kubeconfig could be written: ${errorText(error)}`;
 }

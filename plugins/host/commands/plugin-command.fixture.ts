@@ -48,7 +48,7 @@ export class PluginServer {
     await this.server.stop();
   }
 
-  /** Returns the names in the folder of plugins, without the folder of links to the host. */
+  /** Returns the names in the folder of plugins, except `node_modules`, which has links to the packages of the host. */
   async installed(): Promise<readonly string[]> {
     return (await readdir(this.pluginsDir)).filter((name) => name !== 'node_modules');
   }

@@ -267,8 +267,8 @@ function say(text: string): void {
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Returns the archive to upload: a file unchanged; a folder, or a package of the registry, in packed form. Rejects for
- * any other source; the message says what to do.
+ * Returns the archive to upload: a file unchanged; a folder, or a package of npm's registry, in packed form. Rejects
+ * for any other source; the message says what to do.
  */
 async function readArchive(source: string, environment: Readonly<Record<string, string | undefined>>): Promise<Bytes> {
   const read = async (path: string): Promise<Bytes> => readBounded(path, source);

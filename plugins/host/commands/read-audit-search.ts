@@ -34,5 +34,5 @@ function readSince(text: string | undefined, nowMs: number): number | undefined 
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const sinceMs = count === undefined ? Date.parse(text) : nowMs - Number(count) * (unitsMs.get(unit) ?? Number.NaN);
   if (!Number.isNaN(sinceMs)) return sinceMs;
-  throw new ConfigError(`--since: must be a time such as 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago, not "${text}"`);
+  throw new ConfigError(`--since: must be a time (2026-01-31T12:00:00Z) or an age (5s, 30m, 24h, 7d), not "${text}"`);
 }

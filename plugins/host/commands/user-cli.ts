@@ -30,7 +30,7 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
       .description(description)
       .option(
         '--server <url>',
-        'running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
+        'running server (default: the server in the file that HOMEOSTAT_KUBECONFIG names, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
       .option(
         '--token <secret>',

@@ -15,9 +15,9 @@ export interface ApplyDeclaredParts extends CheckDeclaredParts {
 }
 
 /**
- * Applies the objects (spec 2.9): creates absent objects, and changes existing objects except for fields that others
- * have changed. Resolves with these fields, each with file, document and line. Rejects with all mistakes. No object is
- * written if a file has a mistake, or if a dry run of any object finds one.
+ * Applies the objects (specification, section 2.9): creates absent objects, and changes existing objects except for
+ * fields that others have changed. Resolves with these fields, each with file, document and line. Rejects with all
+ * mistakes. No object is written if a file has a mistake, or if a dry run of any object finds one.
  */
 export async function applyDeclaredObjects(
   declarations: readonly Declaration[],

@@ -3,7 +3,7 @@ export function createdByKey(serviceDomain: string): string {
   return `plugin.${serviceDomain}/created-by`;
 }
 
-/** Returns the manager's name in managedFields for a plugin: for its declared objects, and for the writes of its code. */
+/** Returns the field manager of a plugin, for its declared objects and for the writes of its code. */
 export function fieldManagerOf(plugin: string): string {
   return `plugin:${plugin}`;
 }

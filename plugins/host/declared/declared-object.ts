@@ -4,7 +4,7 @@ import type { ApiObject, GroupVersionKind, NewObject } from '@homeostat/controll
 import type { DeclarationMistake } from './declaration-mistake.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 
-/** One object that a plugin's files declare (spec 2.9). */
+/** One object that a plugin's files declare (specification, section 2.9). */
 export interface DeclaredObject {
   /** Relative to the plugin's folder. */
   readonly file: string;
@@ -12,7 +12,7 @@ export interface DeclaredObject {
   /** Returns the line of a field, or of the nearest field around it. */
   readonly lineOf: (field: string) => number;
   readonly gvk: GroupVersionKind;
-  /** The object as a request would send it. It has `apiVersion`, even if the file has `groupVersion`. */
+  /** The object in the form of a request: with `apiVersion`, even if the file has `groupVersion` in its place. */
   readonly object: NewObject<ApiObject>;
   /**
    * True when the name is missing, which is a separate mistake; `object` has a placeholder, so that the rest can be

@@ -63,7 +63,7 @@ describe('declared objects', () => {
     });
   });
 
-  it('are refused with groupVersion in revision 2.15 and with apiVersion in 2.9; the message has the right key and the line [spec 9-file-key-2.15, 9-file-key-2.9]', async () => {
+  it('are refused when they have the key groupVersion in revision 2.15, or the key apiVersion in revision 2.9; the message has the right key and the line [spec 9-file-key-2.15, 9-file-key-2.9]', async () => {
     const wrong = async (text: string, revision: '2.15' | '2.9'): Promise<readonly string[]> =>
       (await read(await file(text), revision)).mistakes;
     const place = `${folder}/a.yaml: document 1, line`;

@@ -114,7 +114,7 @@ export class Development {
         await this.#onChange(changed, serving, signal);
       }
     } catch (error) {
-      print(`changes are no longer followed: ${errorText(error)}`);
+      print(`the plugin's files are no longer watched for changes: ${errorText(error)}`);
     }
   }
 

@@ -120,7 +120,11 @@ class FieldCollector {
     this.#fields = fields;
   }
 
-  /** `way` has the names of the components on the path from the root of the kind's schema to `schema`. */
+  /**
+   * Adds the fields of `schema`, which is the schema of the field `path`. `way` has an entry for each schema that
+   * contains `schema`, from the root of the kind's schema: its name in `components`, or an empty text for a schema
+   * without a name.
+   */
   addProperties(path: string, schema: JsonSchema, way: readonly string[]): void {
     const { name, target } = this.#resolve(schema);
     if (way.length > maxDepth || (name !== undefined && way.includes(name))) return;

@@ -27,9 +27,9 @@ const namespaceKind: GroupVersionKind = { group: '', version: 'v1', kind: 'Names
 /**
  * Tries a new version of a plugin while the previous version runs. Registers the models of the new version at an empty
  * server in memory, and checks the declared objects of these kinds there. Checks declared objects of all other kinds at
- * the running server. These include kinds that a plugin class registers in its `start`; the running server has their
- * previous version. Rejects with the problem of the module or of a model, or with all mistakes of declared objects,
- * with file and line.
+ * the running server. The other kinds include those that a plugin class registers in its `start`: their objects are
+ * checked against the models of the previous version. Rejects with the problem of the module or of a model, or with all
+ * mistakes of declared objects, with file and line.
  */
 export async function tryPlugin(source: PluginSource, parts: TryPluginParts): Promise<void> {
   checkRequires(source.manifest, hostVersion());

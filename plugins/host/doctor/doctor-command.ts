@@ -83,8 +83,8 @@ function judgeKubeconfig({ adminKubeconfig, auth, token }: ServeConfig): readonl
 }
 
 /**
- * Returns the address of the server that these options start. If the server has started before, its kubeconfig has the
- * port and the authority.
+ * Returns the address of the server that these options start. If an earlier start of this server has written the
+ * administrator's kubeconfig, the port and the CA certificate come from there.
  */
 async function addressOf(config: ServeConfig): Promise<ServerAddress> {
   const { host, hostNames, port, tls, token, adminKubeconfig } = config;

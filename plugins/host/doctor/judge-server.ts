@@ -17,13 +17,13 @@ export interface RunningServer {
   readonly nowMs: () => number;
 }
 
-/** True when a Homeostat server responds at the address, even if it refuses the credential. */
+/** True when a Homeostat server responds at the address, or a server to which access fails with a known cure. */
 export async function isServing(address: ServerAddress): Promise<boolean> {
   try {
     const response = await ask(address, '/livez?verbose');
     return /^livez check (?:passed|failed)$/m.test(await response.text());
   } catch (error) {
-    // An error with a cure for the access means that a server responded, for example with an untrusted certificate.
+    // accessCure knows only errors that show that a server responded, for example with an untrusted certificate.
     return accessCure(error) !== undefined;
   }
 }
@@ -52,8 +52,8 @@ function ask(address: ServerAddress, path: string): Promise<Response> {
 }
 
 /**
- * Judges whether the command's user may read /metrics, as an administrator may. Without this permission, other findings
- * would be incomplete.
+ * Returns a warning if the user of the command may not read /metrics. Administrators may read it. Without this
+ * permission, the other findings would be incomplete.
  */
 async function judgeAccess(address: ServerAddress): Promise<Finding | undefined> {
   const { status } = await ask(address, '/metrics');
@@ -122,7 +122,7 @@ async function judgeStuck(address: ServerAddress): Promise<readonly Finding[]> {
   const { total, items } = await read(address, '/debug/stuck');
   if (typeof total !== 'number' || total === 0) return [];
   const first = Array.isArray(items) ? items.find(isJsonObject) : undefined;
-  const message = `${total} objects make no progress: ${String(first?.['message'] ?? first?.['problem'])}`;
+  const message = `${total} objects make no progress; the problem of the first: ${String(first?.['message'] ?? first?.['problem'])}`;
   return [{ check: 'controllers', level: 'warning', message, cure: 'read /debug/stuck, and run homeostat why' }];
 }
 

@@ -35,8 +35,8 @@ export function judgeTls({ tls, host, hostNames }: TlsPlace, nowMs: number): rea
 }
 
 /**
- * Judges the server's own folder of certificates. The server renews its certificate by itself, so only the authority
- * can expire.
+ * Judges the server's own folder of certificates. The server renews its certificate by itself, so only the certificate
+ * authority can expire.
  */
 function judgeFolder(folder: string, nowMs: number): readonly Finding[] {
   const path = join(folder, 'authority.pem');

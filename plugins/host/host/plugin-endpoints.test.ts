@@ -155,7 +155,7 @@ describe('the endpoints of a plugin', () => {
     await host.start();
     expect(host.statuses()).to.deep.include({ name: 'fruit', version: '0.0.0', phase: 'Started' });
     expect(warnings).to.deep.equal([
-      'the controller IgnoredController of plugin "fruit" has no @ApiVersion and is ignored',
+      'the controller class IgnoredController of plugin "fruit" has no @ApiVersion and is ignored',
     ]);
     expect((await get(`${base}/apples/starting`)).status).to.equal(200);
   });
@@ -220,7 +220,7 @@ describe('the endpoints of a plugin', () => {
       expect((await get(`${base}/apples/none`)).status).to.equal(204);
     });
 
-    it('fail the plugin when their path collides with the path of a kind; of two plugins, the one that starts later fails [spec 4.3-other-group]', async () => {
+    it('fail the plugin when their path collides with the path of a kind; if another plugin has the kind, the plugin that starts later fails [spec 4.3-other-group]', async () => {
       const path = 'GET /apis/widgets.example.com/v1/{any} of';
       const router = route('widgets.example.com/v1').GET('/:any', answer).build();
       add('both', { models: [widgetModel()], endpoints: [router] });

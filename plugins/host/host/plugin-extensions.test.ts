@@ -152,7 +152,7 @@ describe('the extension points of plugins', () => {
     expect([labels(), told, phaseOf('shop')]).to.deep.equal(['', [], 'Failed']);
   });
 
-  it('are empty after their plugin has stopped, and have contributions again after it has restarted', async () => {
+  it('are empty after the plugin that declares them has stopped, and have contributions again after this plugin has restarted', async () => {
     addMenu();
     add('shop', offering('a'));
     await host.start();

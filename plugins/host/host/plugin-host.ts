@@ -304,8 +304,8 @@ export class PluginHost {
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
     this.#refused.set(name, { name, version, phase: 'Failed', reason });
     this.#onFailed?.();
-    // Does not write an object in two cases: another plugin has the name, so that the object belongs to it; or the name
-    // is that of a folder, and not valid for an object.
+    // No object is written in two cases: the object of this name belongs to another plugin; or the manifest cannot be
+    // read, so that the plugin has the name of its folder, and this name is not valid for an object.
     if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
     const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
     this.#report(name, { identity, phase: 'Failed', reason: 'Refused', message: reason });

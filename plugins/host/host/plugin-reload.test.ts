@@ -85,7 +85,7 @@ describe('the reload of a plugin', () => {
     expect(notes.at(-1)).to.equal('good night');
   });
 
-  it('does not load a module again when it has loaded the same code before', async () => {
+  it('loads no module again when all code of the plugin is the same as at an earlier load', async () => {
     const folder = await startPlugin();
     await reload('p');
     await writeFile(join(folder, 'dist/greeting.js'), greeting('changed'));

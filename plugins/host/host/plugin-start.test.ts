@@ -53,8 +53,7 @@ describe('the start of a plugin', () => {
     lines = [];
     scans = new HeldScans();
     clock = new FakeClock();
-    // The database is a file, because it has a thread whose responses the test can delay; a database in memory has
-    // none.
+    // The database is a file, because only then does SQLite run in a worker thread, whose responses the test can delay.
     folder = await mkdtemp(join(tmpdir(), 'homeostat-start-'));
     server = await startApiServer({ database: `sqlite:${join(folder, 'objects.db')}`, port: 0 });
     ownKinds = server.schemeManager.list();
@@ -245,8 +244,8 @@ describe('the start of a plugin', () => {
     }
 
     /**
-     * Gives one of two widgets with equal codes another code, so that a unique index of the codes can be built. For this
-     * change, the server serves the kind without the index, as in an earlier version of the plugin.
+     * Gives one of two widgets with equal codes another code, so that a unique index of the codes can be built. For
+     * this change, the server serves the kind without the index, as in an earlier version of the plugin.
      */
     async function repairWidgets(): Promise<void> {
       const Widget = widgetModel();
@@ -257,7 +256,7 @@ describe('the start of a plugin', () => {
       server.schemeManager.unregister(Widget, 'before');
     }
 
-    it('a duplicate in a unique index of one of its kinds; the server ends watches of its other kind with 410', async () => {
+    it('a duplicate in a unique index of one of its kinds; the server ends watches of the plugin’s other kind with 410', async () => {
       await storeWidgets([
         { name: 'one', code: 'same' },
         { name: 'two', code: 'same' },

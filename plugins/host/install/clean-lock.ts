@@ -52,7 +52,7 @@ function cleanEntry(path: string, entry: unknown): object {
   const shown = `the lock file: packages: ${JSON.stringify(path)}`;
   if (!isPlace(path)) throw new Error(`${shown}: is not a package below node_modules`);
   if (!isJsonObject(entry) || entry['link'] === true)
-    throw new Error(`${shown}: is a link, not a package of the registry`);
+    throw new Error(`${shown}: is a link, not a package in npm's registry`);
   checkIdentity(shown, entry);
   for (const key of rangeKeys) checkRanges(`${shown}: ${key}`, entry[key]);
   return Object.fromEntries(Object.entries(entry).filter(([key]) => keptKeys.includes(key)));
@@ -71,7 +71,7 @@ function checkIdentity(shown: string, { name, version }: Readonly<Record<string,
   if (name !== undefined && (typeof name !== 'string' || !isPackageName(name)))
     throw new Error(`${shown}: name: ${JSON.stringify(name)} is not the name of a package`);
   if (typeof version !== 'string' || semver.valid(version, { loose: true }) === null)
-    throw new Error(`${shown}: version: ${JSON.stringify(version)} is not a version of a package of the registry`);
+    throw new Error(`${shown}: version: ${JSON.stringify(version)} is not a version such as 1.2.3`);
 }
 
 function checkRanges(shown: string, ranges: unknown): void {
@@ -80,6 +80,6 @@ function checkRanges(shown: string, ranges: unknown): void {
   for (const [name, range] of Object.entries(ranges)) {
     if (!isPackageName(name)) throw new Error(`${shown}: ${JSON.stringify(name)} is not the name of a package`);
     if (typeof range === 'string' && isRegistryRange(range)) continue;
-    throw new Error(`${shown}: ${name}: ${JSON.stringify(range)} is not a range of versions of the registry`);
+    throw new Error(`${shown}: ${name}: ${JSON.stringify(range)} is not a range of versions in npm's registry`);
   }
 }

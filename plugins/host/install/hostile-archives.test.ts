@@ -122,7 +122,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       });
     }
 
-    it('does not let npm read the .npmrc of the plugin folder that the command installs', async () => {
+    it('does not let npm read the .npmrc of the source folder when it installs a plugin from a folder', async () => {
       const source = await makeFolder({ ...pluginFiles({ helper: '1' }), '.npmrc': hostileSettings() });
       archive = source;
       expect(await install({ cwd: source })).to.include({ code: 0, stderr: '' });
@@ -189,12 +189,12 @@ describe('homeostat plugin install of a hostile archive', () => {
       });
     }
 
-    it('installs a plugin without dependencies with npm 10.9.3', async () => {
+    it('installs a plugin without dependencies when npm is 10.9.3', async () => {
       await writeFile(archive, npmTarball(pluginFiles()));
       expect(await install({ environment: await environmentWithNpm('10.9.3') })).to.include({ code: 0, stderr: '' });
     });
 
-    it('installs a plugin with dependencies with npm 11.14.0, which can be limited to the registry', async () => {
+    it('installs dependencies when npm is 11.14.0, which can refuse packages from outside the registry', async () => {
       await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
       expect(await install({ environment: await environmentWithNpm('11.14.0') })).to.include({ code: 0, stderr: '' });
     });

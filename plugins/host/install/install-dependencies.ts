@@ -29,9 +29,9 @@ const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsW
 const notThePlugins = ['homeostat', '@homeostat', '.bin', '.package-lock.json'];
 
 /**
- * Installs the missing dependencies of a plugin's folder from the registry. npm works in a separate project, which has
- * only the names, ranges and locked versions of these dependencies. Rejects when a dependency is not a package of the
- * registry, such as a URL or a path.
+ * Installs the missing dependencies of a plugin's folder from npm's registry. npm works in a separate project, which
+ * has only the names, ranges and locked versions of these dependencies. Rejects when a dependency does not come from
+ * npm's registry, for example when `package.json` declares a URL or a path.
  */
 export async function installDependencies(folder: string, parts: DependencyParts): Promise<void> {
   await removeNotThePlugins(folder);
@@ -60,7 +60,7 @@ export async function installDependencies(folder: string, parts: DependencyParts
 /** The first npm version that has all options of `registryOnly`. An older npm ignores options that it does not know. */
 const oldestNpm = '11.14.0';
 
-/** Options of npm that allow only packages of the registry, also for the dependencies of packages. */
+/** Options of npm that allow only packages of npm's registry, also for the dependencies of packages. */
 const registryOnly = ['git', 'remote', 'file', 'directory'].map((type) => `--allow-${type}=none`);
 
 async function requireNpm(npm: IsolatedNpm): Promise<void> {
@@ -130,7 +130,7 @@ function checkDependencies(value: unknown, key: string): Dependencies {
     dependencies[name] = String(range);
     if (!isPackageName(name)) throw new Error(`${field}: ${JSON.stringify(name)} is not the name of a package`);
     if (isOfHost(name) || (typeof range === 'string' && isRegistryRange(range))) continue;
-    const asked = `${name}: ${JSON.stringify(range)} is not a range of versions of the registry`;
+    const asked = `${name}: ${JSON.stringify(range)} is not a range of versions in npm's registry`;
     throw new Error(`${field}: ${asked}; include the package in the archive with "bundleDependencies"`);
   }
   return dependencies;

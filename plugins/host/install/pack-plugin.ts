@@ -8,10 +8,10 @@ import type { Environment } from './run-npm.ts';
 import { copySource, packWithNpm } from './stage-plugin.ts';
 
 /**
- * Packs a built plugin from a folder, a `.tgz` or a package of the registry, and calls `use` with the path of the new
- * `.tgz`, which is deleted afterwards. The archive has the files that npm would publish. When the package.json of the
- * folder has no name or no version, hidden files, `data` and `node_modules` are left out first. No script runs. Rejects
- * with the problem of the folder or the package.
+ * Packs a built plugin from a folder, a `.tgz` or a package of npm's registry, and calls `use` with the path of the
+ * new `.tgz`, which is deleted afterwards. The archive has the files that npm would publish. When the package.json of
+ * the folder has no name or no version, the archive has no hidden files, no `data` and no `node_modules` either. No
+ * script runs. Rejects with the problem of the folder or the package.
  */
 export async function packPlugin<R>(
   source: string,

@@ -120,7 +120,7 @@ function paxPath(content: Buffer): string | undefined {
   return undefined;
 }
 
-/** Returns the name in a header of GNU tar, which ends at a NUL. */
+/** Returns the long name from the content of a GNU tar header. The name ends at the first NUL. */
 function gnuPath(content: Buffer): string {
   return textAt(content, 0, content.length);
 }

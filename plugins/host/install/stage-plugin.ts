@@ -55,8 +55,8 @@ interface NpmParts {
 }
 
 /**
- * Copies a plugin into an empty folder: from a folder, a `.tgz`, or a package of the registry. Resolves with the names
- * of the lock files that may lock its dependencies.
+ * Copies a plugin into an empty folder: from a folder, a `.tgz`, or a package of npm's registry. Resolves with the
+ * names of the lock files that may lock its dependencies.
  */
 export async function copySource(source: string, folder: string, npm: NpmParts): Promise<readonly string[]> {
   const found = await stat(source).catch(() => undefined);

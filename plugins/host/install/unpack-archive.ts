@@ -39,6 +39,6 @@ export async function unpackArchive(file: string, folder: string): Promise<void>
 
 function pathInside(path: string): string {
   const [, ...parts] = path.split('/').filter((part) => part !== '' && part !== '.');
-  if (parts.length === 0) throw new Error(`${path}: must be in a folder, as npm packs it`);
+  if (parts.length === 0) throw new Error(`${path}: must be in a folder, as in archives that npm pack writes`);
   return parts.join('/');
 }

@@ -42,7 +42,10 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     await idle();
   }
 
-  /** Creates each widget a second after the previous one, so that an unsorted list begins with the newest widget. */
+  /**
+   * Creates each widget a second after the previous one, so that the default order of a list (newest first) differs
+   * from the order of names.
+   */
   async function createWidgets(count: number): Promise<void> {
     for (let index = 0; index < count; index += 1) {
       await clock.advance(1_000);
@@ -51,7 +54,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     await idle();
   }
 
-  it('are counted in the status of the plugin, which names ten of them, from its stop until it runs again', async () => {
+  it('are counted in the status of the plugin from its stop until it runs again; the status names at most ten of them', async () => {
     const slow = controller(model, {
       name: 'guard',
       reconcile: async () => undefined,
@@ -94,7 +97,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     expect(await held()).to.equal(undefined);
   });
 
-  it('are counted within 30 s after the plugin that registers the kind is enabled again', async () => {
+  it('are counted within 30 s after another plugin, which registers the kind, is enabled again', async () => {
     await startApart();
     await createWidgets(1);
     await enable(false);

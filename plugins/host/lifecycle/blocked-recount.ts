@@ -44,8 +44,8 @@ export class BlockedRecount {
   }
 
   /**
-   * Called when a plugin has stopped or failed. As long as a plugin that ran before does not run, counts every 30 s the
-   * deletions that its finalizers block.
+   * Called when a plugin has stopped or failed. Every 30 s, counts the deletions that wait for finalizers of plugins
+   * that do not run. The counts end when all plugins that have ever run are running again.
    */
   later(): void {
     const { clock, instances } = this.#parts;
@@ -68,7 +68,7 @@ export class BlockedRecount {
         const isCounted = await this.#held.get(name)?.count(server.client, server);
         if (isCounted === true && instances().includes(instance)) onCounted(instance);
       } catch (err) {
-        logger.warn({ err, plugin: name }, 'could not count the deletions that the finalizers of the plugin block');
+        logger.warn({ err, plugin: name }, "could not count the deletions that the plugin's finalizers block");
       }
     }
     this.#timer = undefined;

@@ -39,7 +39,7 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
     this.#manager = this.#createManager();
   }
 
-  /** Adds a controller. Throws when another controller has its name, and after the stop. */
+  /** Adds a controller. Throws when another controller has the same name, or when {@link run} has ended. */
   add(definition: ControllerDefinition): void {
     const { name } = definition;
     if (!this.#isBetween) this.#manager.add(definition);

@@ -67,8 +67,8 @@ export class PluginFleet {
   }
 
   /**
-   * True when no plugin is being started, stopped or read again, and each plugin either has ended, or is Started and
-   * its controllers have no work.
+   * True when no plugin is being started, stopped or read again, and each plugin is Stopped, Failed, or Started with
+   * controllers that have no work.
    */
   isIdle(): boolean {
     return this.#steps.size === 0 && this.instances.every((instance) => instance.isIdle());
@@ -79,7 +79,7 @@ export class PluginFleet {
     this.#create(source);
   }
 
-  /** Starts all plugins except the disabled ones. Resolves when each is Started or has ended. */
+  /** Starts all plugins except the disabled ones. Resolves when each is Started, Stopped or Failed. */
   async start(wishes: Iterable<readonly [name: string, wishes: PluginWishes]>): Promise<void> {
     for (const [name, wished] of wishes) this.#wishes.set(name, wished);
     const { instances } = this;
@@ -144,8 +144,9 @@ export class PluginFleet {
   }
 
   /**
-   * Replaces the plugin of that name, or adds the plugin if there is none. The present plugin and its dependents stop
-   * first; the dependents start again after the new plugin. Resolves when the new plugin is Started or has ended.
+   * Replaces the plugin that has the same name as the new one, or adds the new plugin if there is none. The old plugin
+   * and its dependents stop first; the dependents start again after the new plugin. Resolves when the new plugin is
+   * Started, Stopped or Failed.
    */
   async replace(source: PluginSource): Promise<void> {
     if (this.#isStopping) return;
@@ -204,8 +205,7 @@ export class PluginFleet {
     if (successor !== undefined) return () => void this.#create(successor);
     if (this.isEnabled(source.manifest.name))
       return this.#mayComeBack(instance) ? () => this.#reopen(instance) : undefined;
-    // A disabled plugin becomes Stopped, even if it failed before it could be stopped. Only a failed stop remains
-    // visible.
+    // A disabled plugin that has failed becomes Stopped, unless its stop failed: that failure remains visible.
     const isForgotten = state.phase === 'Failed' && state.failure !== 'StopFailed';
     return isForgotten ? () => this.#forgetFailure(source) : undefined;
   }

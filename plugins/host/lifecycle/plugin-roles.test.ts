@@ -73,7 +73,7 @@ describe('the roles of a plugin', () => {
     return status === 200;
   };
 
-  it('are ClusterRoles named plugin:<plugin>:<role>, and are aggregated to the default roles in `aggregateTo`', async () => {
+  it('are ClusterRoles named plugin:<plugin>:<role>, and are aggregated to the default roles that `aggregateTo` names', async () => {
     host.add(shop([reader, writer]));
     await host.start();
     expect(await rolesOf()).to.have.members(['plugin:shop:reader', 'plugin:shop:writer']);

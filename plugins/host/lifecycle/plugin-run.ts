@@ -88,7 +88,7 @@ export class PluginRun {
   readonly #controllers: ControllerDefinition[] = [];
   readonly #held = new BlockedDeletions();
   readonly #abort = new AbortController();
-  /** Aborted when the stop begins, which ends the controllers. After they have ended, the stop aborts `#abort`. */
+  /** Aborted when the stop begins, so that the controllers end. The stop aborts `#abort` when they have ended. */
   readonly #stopping = new AbortController();
   #contested: readonly string[] = [];
   #closeAssets: (() => void) | undefined;
@@ -167,8 +167,8 @@ export class PluginRun {
 
   /**
    * Ends the run in this order: closes endpoints, ends controllers (a running reconcile has 30 s), aborts the signal,
-   * calls the plugin's stop, and unregisters its kinds. Never rejects; resolves with the text of an error. A `start`
-   * that is still running then rejects.
+   * calls the plugin's stop, and unregisters its kinds. Never rejects; resolves with the text of an error. If
+   * {@link start} is still running, its promise rejects.
    */
   stop(): Promise<string | undefined> {
     this.#stopped ??= this.#stop();
@@ -257,7 +257,7 @@ export class PluginRun {
     try {
       await withDeadline(async () => this.#held.count(this.#client, server), bounds);
     } catch (err) {
-      logger.warn({ err }, 'could not count the deletions that the finalizers of the plugin block');
+      logger.warn({ err }, "could not count the deletions that the plugin's finalizers block");
     }
   }
 

@@ -18,7 +18,7 @@ export interface AwaitServedParts {
   /** When it aborts, {@link awaitServed} rejects with its reason. */
   readonly signal: AbortSignal;
   /**
-   * Called with the kinds that are being indexed: at once if there are any, then with each log line, and at the end
+   * Called if kinds are being indexed: with these kinds, at once and each time the progress is logged; at the end,
    * with an empty list.
    */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;

@@ -14,7 +14,7 @@ describe('dependencies of plugins', () => {
     expect(problemsOf({ c: '{ b: ^1.0.0, a: ^1.0.0 }', b: '{ a: "*" }', a: '{}' })).to.deep.equal({});
   });
 
-  it('make only the plugin fail whose dependency is missing', () => {
+  it('that are missing are reported only for the plugin that needs them', () => {
     expect(problemsOf({ a: '{ x: ^1.0.0 }', b: '{}' })).to.deep.equal({
       a: 'needs plugin "x" ^1.0.0, which is not installed',
     });

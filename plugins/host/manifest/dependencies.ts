@@ -5,8 +5,8 @@ type Manifests = ReadonlyMap<string, PluginManifest>;
 
 /**
  * Returns the reason for each plugin that cannot start, by name: a dependency is missing, has the wrong version, or
- * depends on the plugin itself. The plugins without a reason have an order in which dependencies come first. A
- * dependency that fails later is not reported here.
+ * depends on the plugin itself. The other plugins can be sorted so that dependencies come first. A dependency that
+ * fails later is not reported here.
  */
 export function dependencyProblems(manifests: Manifests): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();

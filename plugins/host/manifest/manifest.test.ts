@@ -170,7 +170,7 @@ roles:
           'plugin.yaml:11: permissions[3]: apiGroups: is missing',
           'plugin.yaml:11: permissions[3]: resources: is missing',
           'plugin.yaml:13: roles[0].name: a name must consist of',
-          'plugin.yaml:15: roles[0].aggregateTo: must be a list of view, edit, admin',
+          'plugin.yaml:15: roles[0].aggregateTo: must be a list, each item one of view, edit, admin',
           'plugin.yaml:16: roles[1]: rules: is missing',
           'plugin.yaml:18: roles[2].rules: must be a list of rules with apiGroups, resources and verbs',
           'plugin.yaml:17: roles[2].name: another role has the name "b"',

@@ -136,13 +136,13 @@ function mistakesOf(fields: Readonly<Record<string, unknown>>): readonly Mistake
 /** The properties of the host against which a manifest is checked. */
 export interface HostFacts {
   readonly version: string;
-  /** The domain of the groups that are reserved for the service. */
+  /** The domain of the groups that are reserved for the server. */
   readonly serviceDomain: string;
 }
 
 /**
  * Checks that this host can run a plugin: the manifest accepts the version of the host, and the group of the plugin is
- * not reserved for the service.
+ * not reserved for the server.
  * @throws Error that names the problem.
  */
 export function checkFits(manifest: PluginManifest, { version, serviceDomain }: HostFacts): void {
@@ -150,7 +150,7 @@ export function checkFits(manifest: PluginManifest, { version, serviceDomain }: 
   const { group } = manifest;
   if (group !== undefined && (group === serviceDomain || group.endsWith(`.${serviceDomain}`)))
     throw new Error(
-      `plugin.yaml: group: ${group} is reserved: ${serviceDomain} and its subdomains belong to the service`,
+      `plugin.yaml: group: ${group} is reserved: ${serviceDomain} and its subdomains belong to the server`,
     );
 }
 

@@ -70,7 +70,7 @@ function checkRole(role: unknown, field: string): readonly Mistake[] {
 function checkAggregation(value: unknown, field: string): readonly Mistake[] {
   const known: readonly unknown[] = aggregatingRoles;
   if (Array.isArray(value) && value.every((each) => known.includes(each))) return [];
-  return [mistake(field, `must be a list of ${aggregatingRoles.join(', ')}`)];
+  return [mistake(field, `must be a list, each item one of ${aggregatingRoles.join(', ')}`)];
 }
 
 /**

@@ -25,7 +25,7 @@ export interface PluginIdentity {
 }
 
 /**
- * The spec of a plugin's object. Everything except {@link PluginWishes} comes from the manifest; the host restores it
+ * The spec of a Plugin object. Everything except {@link PluginWishes} comes from the manifest; the host restores it
  * when a client changes it.
  */
 export interface PluginSpec extends PluginIdentity, PluginWishes {}
@@ -35,7 +35,7 @@ export function wishesOf({ enabled, reload }: PluginSpec): PluginWishes {
   return { enabled, ...(reload === undefined ? {} : { reload }) };
 }
 
-/** The status of a plugin's object, which the host writes. */
+/** The status of a Plugin object, which the host writes. */
 export interface PluginObserved {
   readonly phase: PluginPhase;
   /** One CamelCase word: the reason why the plugin is Failed, or is Stopped although the host runs. */

@@ -18,7 +18,7 @@ export interface PluginObjectWrite {
 }
 
 /**
- * Writes a report into a plugin's object: first the spec, then the status. The server stores nothing for a part that is
+ * Writes a report into the Plugin object: first the spec, then the status. The server stores nothing for a part that is
  * already equal. Creates an absent object, if the host has the plugin. Rejects with the last conflict after eight
  * conflicts.
  */

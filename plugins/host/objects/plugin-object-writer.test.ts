@@ -38,7 +38,7 @@ describe('the writer of a plugin’s object', () => {
 
   afterEach(() => expect(clock.pendingTimers).to.equal(0));
 
-  it('writes the phases in order; of successive waiting reports with the same phase, it writes only the newest', async () => {
+  it('writes reports in order; a new report replaces the last waiting report if both have the same phase', async () => {
     for (const [phase, message] of [
       ['Created', ''],
       ['Starting', '1'],

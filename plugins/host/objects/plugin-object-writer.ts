@@ -19,7 +19,7 @@ const maxWaiting = 8;
 const retryDelays = { baseMs: 500, maxMs: 30_000 };
 
 /**
- * Writes the reports of one plugin into its object, one at a time and in order. A new report replaces the newest
+ * Writes the reports of one plugin into its Plugin object, one at a time and in order. A new report replaces the newest
  * waiting report if both have the same phase. Retries a failed write with growing delays; no other work waits for the
  * retries.
  */
@@ -87,7 +87,7 @@ export class PluginObjectWriter {
       try {
         return await write(report);
       } catch (err) {
-        logger.warn({ err, plugin: name, phase: report.phase, failures }, "a plugin's object could not be written");
+        logger.warn({ err, plugin: name, phase: report.phase, failures }, 'the Plugin object could not be written');
       }
       if (isLast) return;
       await sleep(clock, backoffDelayMs(failures, retryDelays), closing);

@@ -90,7 +90,7 @@ describe('Plugin objects', () => {
   }
 
   /**
-   * Watches a plugin's object from the revision of `from`. Returns each change as its type and phase, up to the change
+   * Watches a Plugin object from the revision of `from`. Returns each change as its type and phase, up to the change
    * `last`.
    */
   async function phasesUntil(last: string, name: string, from: PluginObject): Promise<readonly string[]> {
@@ -228,8 +228,8 @@ describe('Plugin objects', () => {
     });
   });
 
-  describe('when spec.enabled changes while the host runs', () => {
-    it('stop the plugin, after those that need it, when spec.enabled becomes false, and start all again when it becomes true', async () => {
+  describe('when spec.enabled changes while the host runs, the host', () => {
+    it('stops the plugin, after those that need it, when spec.enabled becomes false, and starts all again when it becomes true', async () => {
       add('a');
       add('b', ['a']);
       add('other');
@@ -248,7 +248,7 @@ describe('Plugin objects', () => {
       expect(await ready('b')).to.include({ status: 'True' });
     });
 
-    it("stop serving the plugin's kinds when spec.enabled becomes false, and serve the kinds and their objects again when it is true", async () => {
+    it("stops serving the plugin's kinds when spec.enabled becomes false, and serves them and their objects again when it becomes true", async () => {
       const Widget = widgetModel();
       add('a', [], { models: [Widget] });
       await started();
@@ -260,7 +260,7 @@ describe('Plugin objects', () => {
       expect((await server.client.get(Widget, 'w')).metadata.name).to.equal('w');
     });
 
-    it('abort the start of the plugin when spec.enabled becomes false during the start', async () => {
+    it('aborts the start of the plugin when spec.enabled becomes false during the start', async () => {
       add('a', [], { start: never });
       const starting = host.start();
       await eventually(async () => expect((await object('a')).status?.phase).to.equal('Starting'));
@@ -269,7 +269,7 @@ describe('Plugin objects', () => {
       expect((await object('a')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
     });
 
-    it('start a failed plugin again when spec.enabled becomes false and then true', async () => {
+    it('starts a failed plugin again when spec.enabled becomes false and then true', async () => {
       let isBroken = true;
       const start = (): void => {
         if (isBroken) throw new Error('broken');
@@ -285,7 +285,7 @@ describe('Plugin objects', () => {
         .and.not.have.property('reason');
     });
 
-    it('bring the plugin to the last requested state after many quick changes', async () => {
+    it('brings the plugin to the last requested state after many quick changes', async () => {
       add('a');
       add('b', ['a']);
       await started();
@@ -408,7 +408,7 @@ describe('Plugin objects', () => {
       add('a');
       await host.start();
       expect(host.statuses()).to.deep.equal([{ name: 'a', version: '0.0.0', phase: 'Started' }]);
-      await eventually(() => expect(warnings).to.include("a plugin's object could not be written"));
+      await eventually(() => expect(warnings).to.include('the Plugin object could not be written'));
       repair();
       await eventually(async () => {
         await clock.advance(1_000);

@@ -12,9 +12,9 @@ import { PluginObjectWriter } from './plugin-object-writer.ts';
 import type { PluginReport } from './plugin-report.ts';
 
 /**
- * After the deletion of an object, the time that the host waits for another server that has the plugin to create the
- * object again. The other server usually needs a fraction of a second. This time is longer than the longest delay
- * between two attempts of {@link PluginObjectWriter}.
+ * After the deletion of an object, another server that has the plugin may create the object again. The host waits for
+ * this time, although the other server usually needs only a fraction of a second. The time is longer than the longest
+ * delay between two attempts of {@link PluginObjectWriter}.
  */
 const recreationMs = 60_000;
 
@@ -83,7 +83,7 @@ export class PluginObjects {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
 
-  /** Writes a report to a plugin's object, in the background. Reports wait until `open` has registered the kind. */
+  /** Writes a report to the Plugin object, in the background. Reports wait until `open` has registered the kind. */
   report(name: string, report: PluginReport): void {
     this.#writer(name).push(report);
   }

@@ -28,7 +28,7 @@ export interface PluginReport {
   readonly atMs: number;
 }
 
-/** Returns the spec of a plugin's object, except `enabled` and `reload`. */
+/** Returns the spec of a Plugin object, except `enabled` and `reload`. */
 export function identityOf(manifest: PluginManifest): PluginIdentity {
   const { version, displayName, description, revision, requires, group, dependencies, settings } = manifest;
   return {

@@ -87,7 +87,7 @@ describe('the events of plugins', () => {
     expect(failures).to.have.members([`${message} thrown`, `${message} rejected`]);
   });
 
-  it('are delivered to a listener until its plugin stops or removes the listener', async () => {
+  it('are delivered to a listener until it is removed or its plugin stops', async () => {
     add('mail', ({ events }) => void events.on(ordered, ({ id }) => void heard.push(`mail ${id}`)));
     await host.start();
     const end = shop.on(ordered, ({ id }) => void heard.push(`shop ${id}`));

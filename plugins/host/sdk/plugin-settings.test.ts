@@ -242,7 +242,7 @@ describe('the settings of a plugin', () => {
       add('mail', mailSettings, listening);
       await started();
       await change('mail', { port: 26 });
-      // A new label does not change a value. Neither does a stored value that equals the default.
+      // This patch changes no value of the settings: it adds a label, and stores `verify: true`, which is the default.
       await server.client.patch(kind, 'mail', {
         type: 'merge',
         patch: { metadata: { labels: { 'example.com/a': 'b' } }, spec: { tls: { verify: true } } },
@@ -328,7 +328,7 @@ describe('the settings of a plugin', () => {
       ['{type: string}', 'settings: must be the JSON Schema of an object'],
       ['[]', 'settings: must be the JSON Schema of an object'],
       ['{type: object, properties: {port: {}}}', 'settings: settings.port: has no type'],
-      ['{type: object, properties: {port: {type: integer, maximun: 7}}}', '"maximun" is not a keyword of schemas here'],
+      ['{type: object, properties: {port: {type: integer, maximun: 7}}}', '"maximun" is not a keyword Homeostat knows'],
     ];
     for (const [schema, reason] of wrong) {
       const folder = await makePlugin('mail', 'export default {};', { 'plugin.yaml': manifest(schema) });

@@ -24,7 +24,7 @@ describe('the default export of a plugin', () => {
     expect(checkPlugin(Mine)).to.equal(Mine);
   });
 
-  it('must not be a class that does not extend BasePlugin, or a value that is not a plugin', () => {
+  it('is refused when it is a class that does not extend BasePlugin, or a value such as undefined or a string', () => {
     class Stranger {}
     expect(() => checkPlugin(Stranger)).to.throw('the class Stranger must extend BasePlugin');
     for (const value of [undefined, null, 'plugin', 7]) expect(() => checkPlugin(value)).to.throw('a plugin is');

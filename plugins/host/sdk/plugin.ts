@@ -43,8 +43,8 @@ export interface PluginControllers {
  */
 export interface PluginEndpoints {
   /**
-   * Adds a router, a controller class, or an instance of a controller class. A controller without `@ApiVersion` is
-   * ignored, with a warning in the log.
+   * Adds a router, a controller class, or an instance of a controller class. A controller class without `@ApiVersion`
+   * is ignored, with a warning in the log.
    * @throws Error that gives the reason: the router has no group and version, its group is reserved or belongs to
    * another plugin, its path belongs to a kind or another plugin, or this plugin has stopped.
    */
@@ -104,8 +104,8 @@ export interface PluginDefinition<S extends object = SettingsValues> {
   /** Called when the kinds of `models` are indexed. The call has 30 s; an error or a timeout fails only this plugin. */
   start?(context: PluginContext<S>): unknown;
   /**
-   * Called when the plugin stops, if `start` has succeeded. Also called when `start` succeeds only after its timeout,
-   * or after the stop. The call has 30 s. The host itself removes kinds and controllers.
+   * Called when the plugin stops, if `start` has succeeded. If `start` succeeds only after its timeout, or only after
+   * the plugin was stopped, `stop` is called then. The call has 30 s. The host itself removes kinds and controllers.
    */
   stop?(): unknown;
 }
@@ -147,8 +147,8 @@ export class BasePlugin<S extends object = SettingsValues> implements PluginCont
   async start(): Promise<void> {}
 
   /**
-   * Called when the plugin stops, if `start` has succeeded. Also called when `start` succeeds only after its timeout,
-   * or after the stop. The call has 30 s. The host itself removes kinds and controllers.
+   * Called when the plugin stops, if `start` has succeeded. If `start` succeeds only after its timeout, or only after
+   * the plugin was stopped, `stop` is called then. The call has 30 s. The host itself removes kinds and controllers.
    */
   async stop(): Promise<void> {}
 }

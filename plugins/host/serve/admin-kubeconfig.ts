@@ -31,10 +31,10 @@ export class AdminKubeconfig implements AdministratorFile {
     const problem = secretFileProblem(this.path);
     if (problem !== undefined) throw new Error(`${this.path}: ${problem}`);
     const { token } = readKubeconfig(this.path);
-    // If the file is missing and the database already has a token, only a server on SQLite creates another token: a
-    // database on a server may be shared, and another machine may have the file with its token.
+    // If the file is missing and the database already has a token, the server creates another token only on SQLite.
+    // Several machines may share any other database, so another machine may have the file with the token.
     const cure =
-      'put the token, or another one, into the file; with SQLite, you can also delete the file: the server then creates a new one when it starts';
+      'put the token, or another one, into the file; with SQLite, you can also delete the file: the server then creates the file, with a new token, when it starts';
     if (token === undefined) throw new Error(`${this.path}: has no token: ${cure}`);
     const [invalid] = checkToken(token);
     if (invalid !== undefined) throw new Error(`${this.path}: the token ${invalid}: ${cure}`);

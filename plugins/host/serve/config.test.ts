@@ -46,7 +46,7 @@ describe('the configuration of serve', () => {
       );
     const alone: Readonly<Record<string, string>> = {
       'sqlite:./x.db':
-        'SQLite is open in one process at a time, because another process would not see its changes: use --workers instead',
+        'only one process can open a SQLite file, because a second one would not see the changes of the first: use --workers instead',
       'memory:': 'a database in memory exists only in one process: choose PostgreSQL, MySQL or etcd with --database',
     };
     for (const [url, why] of Object.entries(alone))
@@ -301,6 +301,6 @@ describe('the configuration of serve', () => {
       'c.yaml: tls-cert: needs its private key: --tls-key',
     );
     expect(() => read({ 'tls-key': 'a.key' })).to.throw('--tls-key: needs its certificate: --tls-cert');
-    expect(() => read({ ...files, 'tls-dir': 'd' })).to.throw('--tls-dir: is the folder of an authority');
+    expect(() => read({ ...files, 'tls-dir': 'd' })).to.throw('--tls-dir: makes the server issue its own certificate');
   });
 });

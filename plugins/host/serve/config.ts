@@ -47,7 +47,10 @@ export interface ServeConfig extends Pick<
    * When absent, no proxy is trusted.
    */
   readonly trustedProxies?: readonly string[];
-  /** The addresses of services that webhooks name, by `<namespace>/<name>`. When absent, no service has an address. */
+  /**
+   * The addresses of the services that webhooks name. Each key is the `<namespace>/<name>` of a service. When absent,
+   * no service has an address.
+   */
   readonly webhookServices?: Readonly<Record<string, string>>;
   /** The hosts of webhooks that the server may call. When absent, it may call every host. */
   readonly webhookHosts?: readonly string[];
@@ -153,12 +156,12 @@ function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
   else if (/^sqlite:/i.test(database))
     values.refuse(
       processes,
-      'SQLite is open in one process at a time, because another process would not see its changes: use --workers instead, or choose PostgreSQL, MySQL or etcd with --database',
+      'only one process can open a SQLite file, because a second one would not see the changes of the first: use --workers instead, or choose PostgreSQL, MySQL or etcd with --database',
     );
   if (values.text('audit-log') !== undefined)
     values.refuse(
       processes,
-      'only one process can write an audit log: leave out --audit-log, or start servers behind a proxy instead, each with its own --audit-log',
+      'only one process can write an audit log: leave out --audit-log, or, instead of --processes, start several servers behind a proxy, each with its own --audit-log',
     );
   return { processes: processes.count, hasWorkers: false };
 }
@@ -275,7 +278,7 @@ function readTls(values: ConfigValues, database: string): TlsOptions | undefined
   const key = values.text('tls-key');
   const folder = values.text('tls-dir');
   if (cert !== undefined && key !== undefined && folder !== undefined) {
-    return values.refuse(folder, 'is the folder of an authority, but --tls-cert gives a certificate');
+    return values.refuse(folder, 'makes the server issue its own certificate, but --tls-cert gives another one');
   }
   if (cert !== undefined && key !== undefined) return { certFile: cert.value, keyFile: key.value };
   if (cert !== undefined) return values.refuse(cert, 'needs its private key: --tls-key');

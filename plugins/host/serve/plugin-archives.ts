@@ -28,7 +28,7 @@ export interface PluginArchivesParts {
   readonly clock?: Clock;
 }
 
-/** The API group and version in the paths of plugin archives. The group is not reserved. */
+/** The API group and version in the paths of plugin archives. Plugins cannot declare kinds in this group. */
 const groupVersion = `${publicGroup('plugins.internal')}/v1`;
 
 /**
@@ -100,7 +100,7 @@ class PluginArchives {
     // A server with `--auth open` refuses installations by requests: otherwise every user of the machine could run code
     // as the server's user.
     return isOpen
-      ? 'a server with --auth open installs no plugin for a request: use homeostat plugin install --plugins-dir'
+      ? 'with --auth open, plugins cannot be installed or removed over HTTP: use homeostat plugin install --plugins-dir'
       : undefined;
   }
 

@@ -43,8 +43,9 @@ interface PrettyLogParts {
 
 /**
  * Turns JSON lines of the log into readable lines. Before {@link ready} prints the banner, shows no lines of the level
- * info, unless `verbose` is true. When the same error of an object repeats, shows its first line with the stack, and
- * later only the lines of the attempts 2, 4, 8, … without the stack. The stack has only the frames of plugins.
+ * info, unless `verbose` is true. When an object fails repeatedly with the same error, shows the first of these log
+ * lines with the stack, and later only the lines of the attempts 2, 4, 8, … without the stack. The stack has only the
+ * frames of plugins.
  */
 export class PrettyLog {
   readonly #parts: PrettyLogParts;
@@ -147,7 +148,7 @@ function fieldsOf(line: JsonObject): string {
   return texts.length === 0 ? '' : `  ${oneLine(texts.join(' '))}`;
 }
 
-/** Replaces control characters with spaces, because those of a message must not reach the terminal. */
+/** Replaces control characters with spaces, so that a message cannot control the terminal. */
 function oneLine(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ').trim();
 }

@@ -68,7 +68,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   port: {
     kind: 'whole number',
     value: '<number>',
-    description: 'port on which the server listens; 0 picks a free port (default: 8700)',
+    description: 'port on which the server listens; with 0, the server picks a free port (default: 8700)',
   },
   plugin: { kind: 'list', value: '<folder>', description: 'folder of a plugin; may be repeated' },
   'plugins-dir': {
@@ -108,7 +108,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<secret>',
     description:
-      "the administrator's token; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: a token that the server makes, in admin.kubeconfig beside the SQLite file, or in ./data with another database)",
+      "the administrator's token; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: a token that the server makes, in admin.kubeconfig beside the SQLite file or, for other databases, in ./data)",
   },
   'encryption-config': {
     kind: 'text',
@@ -120,13 +120,13 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<file>',
     description:
-      'YAML file of further tokens: the SHA-256 of each, with its user and groups; readable by its owner only',
+      'YAML file of further tokens: the SHA-256 of each, with its user and groups; other users of the machine must have no access to the file',
   },
   'authentication-config': {
     kind: 'text',
     value: '<file>',
     description:
-      'YAML file of foreign issuers of tokens (OpenID Connect): an AuthenticationConfiguration; readable by its owner only',
+      'YAML file of foreign issuers of tokens (OpenID Connect): an AuthenticationConfiguration; other users of the machine must have no access to the file',
   },
   'service-account-issuer': {
     kind: 'text',
@@ -135,7 +135,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   },
   tls: {
     kind: 'switch',
-    description: "serve HTTPS: with --tls-cert if it is given, else with a certificate of the server's own authority",
+    description: 'the server uses HTTPS: with --tls-cert if it is given, else with a certificate of its own authority',
   },
   'tls-cert': {
     kind: 'text',
@@ -146,7 +146,8 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'tls-dir': {
     kind: 'text',
     value: '<folder>',
-    description: "folder of the server's own authority (default: tls beside the SQLite file, else ./data/tls)",
+    description:
+      "folder of the server's own certificate authority (default: tls beside the SQLite file, else ./data/tls)",
   },
   'client-ca': {
     kind: 'text',
@@ -167,7 +168,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'list',
     value: '<namespace>/<name>=https://<host>:<port>',
     description:
-      'address of a Service that the configurations of webhooks name, because this server routes no traffic to Services; may be repeated',
+      'address at which the server calls a Service that a webhook names, because the server routes no traffic to Services; may be repeated',
   },
   'webhook-allow': {
     kind: 'list',
@@ -215,7 +216,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'whole number',
     value: '<number>',
     description:
-      'the audit log is rotated at this age, in days, and rotated files of this age are deleted (default: never)',
+      'the audit log is rotated at this age, in days; a rotated file is deleted this many days later (default: never)',
   },
   'audit-log-max-backups': {
     kind: 'whole number',
@@ -259,7 +260,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'report-runs': {
     kind: 'switch',
     value: '[true|false]',
-    description: 'store what controllers do as objects of the kinds Run and Controller (default: true)',
+    description: 'store objects of the kinds Run and Controller, which show what controllers do (default: true)',
   },
   'log-level': {
     kind: 'text',

@@ -140,7 +140,10 @@ async function serve(config: ServeConfig, { exit, development, member }: ServePa
   }
 }
 
-/** Returns the database option of one of several processes: workers use the database of the primary process. */
+/**
+ * Returns the database option for a process that serves beside others. A worker uses the database that the primary
+ * process has open; any other process opens the configured database, so the result has no option for it.
+ */
 function databaseOf({ database, hasWorkers }: ServeConfig): Pick<ApiServerOptions, 'database'> {
   return hasWorkers ? { database: `${database}?owner=fd:${ownerDescriptor}` } : {};
 }

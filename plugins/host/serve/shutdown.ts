@@ -18,8 +18,8 @@ const exitCodes = { SIGTERM: 143, SIGINT: 130 } as const;
 type ShutdownSignal = keyof typeof exitCodes;
 
 /**
- * Decides which signals and errors end the process. The first signal requests an orderly stop; the second signal exits
- * at once.
+ * Decides which signals and errors end the process. The first signal requests an orderly stop; on the second signal,
+ * the process exits at once.
  *
  * An unhandled rejection is logged, and the process continues: some asynchronous work of a plugin failed, without
  * interrupting the host. An uncaught exception is different: it interrupted all functions on the stack. If all of them
@@ -31,7 +31,7 @@ export class Shutdown {
   readonly #parts: ShutdownParts;
   readonly #controller = new AbortController();
   #exitCode = 0;
-  /** True when the next signal must exit at once. */
+  /** True when the process exits at once on the next signal. */
   #isUrgent = false;
 
   constructor(parts: ShutdownParts) {
@@ -63,8 +63,8 @@ export class Shutdown {
 
   /**
    * Requests an orderly stop. Called in a worker when its parent process stops. On Ctrl-C, the terminal sends a signal
-   * to both processes, and the worker may receive its signal after this call. So if that is its first signal, the
-   * worker does not exit at once.
+   * to both processes, and the worker may receive its signal after this call. So this call does not count as a signal:
+   * only a second signal makes the worker exit at once.
    */
   stop(): void {
     this.#controller.abort();

@@ -9,7 +9,7 @@ interface StrictPluginsParts {
   readonly fail: () => void;
 }
 
-/** The plugins of `--plugin`, all of which `serve --strict` requires to run. */
+/** The plugins of `--plugin`. With `serve --strict`, the server ends when one of them fails. */
 export class StrictPlugins {
   readonly #parts: StrictPluginsParts;
   readonly #names = new Set<string>();

@@ -78,7 +78,7 @@ export class SettingsObjects {
       await server.whenReady(this.#kind);
       this.#isServed = true;
     } catch (err) {
-      logger.error({ err }, 'the kind of settings could not be served, so plugins get no settings');
+      logger.error({ err }, 'the kind PluginSettings could not be served, so plugins get no settings');
     }
   }
 
@@ -101,7 +101,7 @@ export class SettingsObjects {
     try {
       this.#parts.server.schemeManager.unregister(this.#kind, serviceOwner);
     } catch (err) {
-      this.#parts.logger.error({ err }, 'could not unregister the kind of settings');
+      this.#parts.logger.error({ err }, 'could not unregister the kind PluginSettings');
     }
   }
 

@@ -37,7 +37,7 @@ function pluginThat(reconcile: Reconcile): Plugin {
   return definePlugin({ models: [Shop, Shelf], controllers: [controller(Shop, { owns: [Shelf], reconcile })] });
 }
 
-/** Returns a plugin that keeps spec.shelves shelves of the given width for each shop. */
+/** Returns a plugin that gives each shop as many shelves as its `spec.shelves` says, all of the given width. */
 function shelvesOf(width: number): Plugin {
   return pluginThat(async ({ object, own, status }) => {
     const names = Array.from({ length: object.spec?.shelves ?? 0 }, (_, index) => `${object.metadata.name}-${index}`);

@@ -61,7 +61,7 @@ export interface PlannedFailure {
 export interface ChangePlan {
   /** The changes, in the order of the keys `/registry/<group>/<resource>/[<namespace>/]<name>`. */
   readonly changes: readonly PlannedChange[];
-  /** The calls of external services that the plugins tried to make. */
+  /** The calls to external services that the plugins tried to make. */
   readonly calls: readonly ExternalCall[];
   /** The last warning or error of each key that had one. */
   readonly failures: readonly PlannedFailure[];

@@ -11,7 +11,7 @@ export function errorText(error: unknown): string {
   return `${message}: ${errorText(cause)}`;
 }
 
-/** Returns a readable message when a file is missing, or a permission for it; undefined for any other error. */
+/** Returns a readable message when a file is missing or the user may not use it; undefined for any other error. */
 function systemText(error: Error): string | undefined {
   if (!('code' in error && 'path' in error && 'syscall' in error)) return undefined;
   const { code, path, syscall } = error;

@@ -31,7 +31,7 @@ describe('LineOutput', () => {
     return `${String(index).padStart(10_000, '-')}\n`;
   }
 
-  it('waits once for a reader that does not read, and then drops further lines at once', () => {
+  it('waits once for a reader that does not read, and then drops further lines without a wait', () => {
     const begun = performance.now();
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     // A wait takes 50 ms. If each of the 100 lines waited, they would take 5 s.

@@ -21,7 +21,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 export class LineOutput {
   readonly #descriptor: number;
   #hasEnded = false;
-  /** True when the reader did not read in time. Then lines do not wait for the reader. */
+  /** True when the reader did not read in time. Then a line that cannot be written is dropped at once. */
   #isStalled = false;
   /** True when the output ends with an incomplete line, whose rest was dropped. The next line then starts with \n. */
   #isCut = false;

@@ -42,7 +42,7 @@ export class ClusterServer {
     await this.#run('initdb', ...options, '-D', this.#options.folder);
   }
 
-  /** Copies the data of another server, so that this server is its standby after the start. */
+  /** Copies the data of a primary. When this server starts, it is the standby of the primary. */
   async copy(primary: ClusterServer): Promise<void> {
     const source = `postgres://postgres@${primary.host}/postgres`;
     const options = ['--write-recovery-conf', '--checkpoint=fast', '--no-sync'];

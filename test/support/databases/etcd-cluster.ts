@@ -11,7 +11,7 @@ export interface EtcdCluster {
   url(prefix: string): string;
   leader(): Promise<EtcdMember>;
   kill(member: EtcdMember): Promise<void>;
-  /** Starts a member. `args` come after the arguments of all members, and override those with the same name. */
+  /** Starts a member. `args` come after the arguments that all members get, and override those with the same name. */
   start(member: EtcdMember, args?: readonly string[]): void;
   /** Resolves when the members serve requests. */
   ready(members: readonly EtcdMember[]): Promise<void>;

@@ -19,8 +19,8 @@ export class PostgresCluster {
   readonly standby: ClusterServer;
   readonly #folder: string;
   /**
-   * Ends the process at a signal. An interrupted run does not call mocha's hooks. Instead, the event `exit` of the
-   * process calls `#abandon`, which kills the servers.
+   * Exits when a signal interrupts the tests. Mocha then calls no hooks, but the event `exit` of the process calls
+   * `#abandon`, which kills the servers.
    */
   // oxlint-disable-next-line unicorn/no-process-exit -- ends the process as the signal does by default
   readonly #exit = (): void => process.exit(1);

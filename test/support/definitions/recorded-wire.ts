@@ -24,7 +24,10 @@ export interface RecordedRequest {
   readonly response: {
     readonly status: number;
     readonly body?: Json;
-    /** The events of a watch; null for events that were not recorded. For a refused watch, the refusal. */
+    /**
+     * The events of a watch. An item is null if the event was not recorded. For a refused watch, the only item is the
+     * Status of the refusal.
+     */
     readonly events?: readonly Json[];
   } | null;
 }
@@ -38,7 +41,9 @@ export interface WireAnswer {
 interface SendOptions {
   /** If the request is a watch: called once the server has opened the watch, for example to cause its events. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** True when the request must store nothing, as in the recording. */
+  /**
+   * True to send the request as a dry run, because Kubernetes refused it in the recording, and this server accepts it.
+   */
   readonly isDry?: boolean;
 }
 

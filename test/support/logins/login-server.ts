@@ -9,7 +9,7 @@ import { LoginBrowser } from './login-browser.ts';
 import { TestServer } from '../servers/test-server.ts';
 import { TokenIssuer } from './token-issuer.ts';
 
-/** The entry of an issuer in the configuration: its name in paths, and further lines of `browserLogin`. */
+/** An issuer in the configuration: its name in paths, and more lines of YAML for its `browserLogin`. */
 export interface LoginEntry {
   readonly name: string;
   readonly more?: string;

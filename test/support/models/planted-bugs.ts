@@ -51,7 +51,7 @@ export const bugs = {
       forget(writeStatus({ greeting }));
     },
   }),
-  'a missing await at a write that another follows': controller(Guest, {
+  'a missing await at a write before another write': controller(Guest, {
     owns: [Card],
     async reconcile({ object, ensure, status: writeStatus }) {
       const greeting = `Hello ${object.spec.name}`;
@@ -68,7 +68,7 @@ export const bugs = {
       await writeStatus({ greeting });
     },
   }),
-  'a missing await at a read that a write follows': controller(Guest, {
+  'a missing await at a read before a write': controller(Guest, {
     reconcile({ object, client, status: writeStatus }) {
       const greet = async (): Promise<void> => {
         const { spec: newest } = await client.get(Guest, object.metadata.name);
@@ -113,7 +113,7 @@ export const bugs = {
       }
     },
   }),
-  'a status from a stale object that is treated as final': controller(Guest, {
+  'a status that is computed from a stale list, and never again': controller(Guest, {
     concurrency: 1,
     async reconcile({ object, client, status: writeStatus }) {
       if (object.status?.number !== undefined) return;

@@ -25,14 +25,14 @@ export class ReplayedEvents implements InformerHandler<ApiObject> {
     if (this.copy.get(key) !== resourceVersion) {
       this.#contradict(`${key} is updated from ${resourceVersion}, but was at ${String(this.copy.get(key))}`);
     }
-    if (previous.metadata.uid !== object.metadata.uid) this.#contradict(`${key} is updated to another object`);
+    if (previous.metadata.uid !== object.metadata.uid) this.#contradict(`${key} is updated, but has another uid`);
     this.#advance(key, object);
     this.copy.set(key, object.metadata.resourceVersion);
   }
 
   onDelete(object: ApiObject): void {
     const key = this.#note('delete', object);
-    if (!this.copy.delete(key)) this.#contradict(`${key} is deleted, but does not exist`);
+    if (!this.copy.delete(key)) this.#contradict(`${key} is deleted, but did not exist`);
     const revision = Number(object.metadata.resourceVersion);
     if (revision < (this.#newest.get(key) ?? 0))
       this.#contradict(`${key} is deleted with an older state than its last one`);

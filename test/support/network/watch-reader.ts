@@ -24,7 +24,7 @@ export interface WatchTarget {
   readonly ca?: string | undefined;
 }
 
-/** Reads a watch line by line, JSON lines or server-sent events. */
+/** Reads a watch line by line, in either form: JSON lines or server-sent events. */
 export class WatchReader {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;

@@ -3,7 +3,7 @@ import type { Client, Manager } from '@homeostat/controller-runtime';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { Person } from '../models/models.ts';
 
-/** A simulated network connection of a client that can hold back requests. */
+/** A simulated network connection, which can hold back the requests of a client. */
 class Line {
   underWay = 0;
   #cut: Promise<void> | undefined;

@@ -5,7 +5,7 @@ import type { WatchReader } from '../network/watch-reader.ts';
 
 export type Policy = 'Background' | 'Foreground' | 'Orphan';
 
-/** How a deletion passes its propagation policy: in the body or the query of a request, or to the client in process. */
+/** Where a deletion has its policy: in the body or the query of a request, or in an option of the in-process client. */
 export type Way = 'body' | 'query' | 'client';
 
 interface MachineJson {
@@ -47,8 +47,8 @@ export class OwnerScenario {
   }
 
   /**
-   * Creates one object of the kind Machine for each text in `rows`, such as `disk of server!`. The names of these objects
-   * begin with `prefix`, so that they differ from the names in other scenarios on this server.
+   * Creates one object of the kind Machine for each text in `rows`, such as `disk of server!`. The names of these
+   * objects begin with `prefix`, so that they differ from the names in other scenarios on this server.
    */
   static async make(server: TestServer, prefix: string, rows: readonly string[]): Promise<OwnerScenario> {
     const revision = await server.revision(machines);

@@ -16,8 +16,8 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /**
-   * The parsed body if it is JSON. It is parsed only when it is read, because the response of a watch has a line for
-   * each event.
+   * The parsed body if the Content-Type is JSON; otherwise undefined. The body is parsed only when a test reads this
+   * property: the body of a watch has a JSON document on each line, and parsing it as one document would throw.
    */
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response; tests read every part of it
   readonly body: any;
@@ -36,7 +36,7 @@ export interface RequestOptions {
 
 /**
  * The environment variable with the number of workers of each test server. The workers share one database, and each
- * request goes to the next worker.
+ * request goes to the next worker in turn.
  */
 export const workersVariable = 'HOMEOSTAT_TEST_WORKERS';
 
@@ -84,7 +84,7 @@ export class TestServer {
     await this.#database?.drop();
   }
 
-  /** The port of the server; with several workers, that of the next worker. */
+  /** The port of the server; with several workers, each read returns the port of the next worker in turn. */
   get port(): number {
     this.#requests += 1;
     const { url } = this.#workers[this.#requests % this.#workers.length] ?? this.api;

@@ -5,7 +5,7 @@ import { machine } from '../models/models.ts';
 
 const writers = 3;
 
-/** Makes at least `count` writes to a dozen machines, by three concurrent writers. */
+/** Sends at least `count` random writes to twelve objects of the kind Machine, from three concurrent writers. */
 export async function writeAtRandom(client: Client, random: () => number, count: number): Promise<void> {
   const write = async (): Promise<void> => {
     for (let written = 0; written < count / writers; written += 1) await writeAny(client, random);

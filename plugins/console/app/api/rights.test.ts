@@ -27,7 +27,7 @@ describe('the rights of the person who uses the console', () => {
     expect(mayDo(rules, { ...orders, verb: 'patch', name: 'yours' })).to.equal(false);
   });
 
-  it('cover the paths of a rule with the verb get, and all paths below a path that ends with an asterisk', () => {
+  it('cover the paths in rules that allow get; a path that ends with an asterisk covers all paths with the same beginning', () => {
     const paths = readablePathsOf(review);
     expect(coversPath(paths, '/debug/stuck')).to.equal(true);
     expect(coversPath(paths, '/debug/stuck/x')).to.equal(false);

@@ -12,7 +12,7 @@ const refusal = (code: number): Response =>
 const events = (...all: readonly object[]): Response =>
   new Response(all.map((each) => `${JSON.stringify(each)}\n`).join('\n'));
 
-/** Follows a kind whose requests get these responses, in order. Ends at the request after the last response. */
+/** Follows a kind, and answers each request with the next of `replies`. Aborts at the first request without a reply. */
 async function run(replies: readonly Reply[]) {
   const end = new AbortController();
   const asked: string[] = [];

@@ -46,7 +46,7 @@ export interface WatchParts {
   readonly batch: (run: () => void) => void;
 }
 
-/** The server sends a blank line every 20 s. If no data arrives for this time, the connection is dead. */
+/** The time without data after which a connection counts as dead. The server sends a blank line every 20 s. */
 const silenceMs = 50_000;
 const longestPauseMs = 10_000;
 

@@ -153,8 +153,8 @@ function ControllerPage({ controller }: { readonly controller: ControllerInfo })
 }
 
 /**
- * Charts of the controller since the page was opened: runs and errors per second, and how long runs take and keys wait in
- * the queue.
+ * Charts of the controller since the page was opened: runs and errors per second, and how long runs take and keys wait
+ * in the queue.
  */
 function Charts({ controller }: { readonly controller: ControllerInfo }) {
   const { status } = controller;

@@ -163,7 +163,8 @@ function Kinds({ list }: Reported) {
       ) : null}
       {isPartial ? (
         <p class="muted">
-          Of each kind, {formatCount(sample)} objects were read, and the stuck ones that the server found.
+          The list covers the first {formatCount(sample)} objects of each kind, and the stuck objects that the server
+          found.
         </p>
       ) : null}
       <div class="kind-counts">

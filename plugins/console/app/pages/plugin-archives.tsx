@@ -18,7 +18,7 @@ const path = '/apis/api.plugins.internal/v1/archives';
 export interface Archives {
   /** The reason why requests cannot install plugins; empty when they can, and before the server has responded. */
   readonly problem: string;
-  /** The names of the installed plugins, which a request to the server can uninstall. */
+  /** The names of the plugins that the console can uninstall: those in the server's folder of installed plugins. */
   readonly installed: readonly string[];
 }
 

@@ -11,8 +11,8 @@ import { api, auditEntries, may } from '../state/session.ts';
 import { addressOf, AuditFailure, From } from './audit-page.tsx';
 
 /**
- * The number of entries of the audit log that are read for a user, the newest first. The server returns at most so many
- * in one response.
+ * The number of entries of the audit log that are read for a user, the newest first. It is the maximum that the server
+ * returns in one response.
  */
 const readEntries = 500;
 const suggestedAccounts = 200;
@@ -116,7 +116,7 @@ function Found({ found: { user, uses, isComplete } }: { readonly found: Uses }) 
   if (uses.length === 0)
     return (
       <Empty title={isComplete ? 'No request of this user is in the audit log' : 'No recent request of this user'}>
-        The log of this server goes back as far as its files, and has only what the audit policy records.
+        The audit log of this server has only requests that the audit policy records. The server deletes old log files.
       </Empty>
     );
   return (

@@ -45,7 +45,7 @@ interface FoundHealth {
 /** The maximum number of objects that are read of each kind. */
 export const sample = 500;
 
-/** The shortest time between two requests for a kind, while its controllers report runs. */
+/** The shortest time between two repeated reads of a kind, however often its controllers report runs. */
 const rereadMs = 5000;
 
 /**
@@ -94,8 +94,8 @@ function useEnd(): AbortSignal {
 const rank: Readonly<Record<Health, number>> = { failing: 0, deleting: 1, progressing: 2, ok: 3 };
 
 /**
- * Sorts the entries by severity. If `all` has several entries for one object, keeps only the first of them: `all`
- * begins with the stuck objects that the server finds, because their entries explain the problem.
+ * Sorts the entries by severity. If `all` has several entries for one object, keeps only the first of them. `all`
+ * begins with the server's entries for stuck objects, so these are kept: they explain the problem.
  */
 function worstFirst(all: readonly Troubled[]): readonly Troubled[] {
   const first = new Map<string, Troubled>();

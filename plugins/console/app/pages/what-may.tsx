@@ -42,7 +42,7 @@ export function WhatMay() {
       </form>
       {chosen === undefined ? null : (
         <section aria-label={chosen.title}>
-          <p role="status">{chosen.title} may do this, and everything that every user may do:</p>
+          <p role="status">The permissions of {chosen.title}, in addition to those of every user:</p>
           <SubjectGrants key={`${chosen.title} ${chosen.subject.groups.join()}`} subject={chosen.subject} />
         </section>
       )}

@@ -13,7 +13,7 @@ interface Props {
   readonly check?: (text: string) => readonly Mistake[];
 }
 
-/** An editor for YAML and JSON, whose code is loaded when the first one is shown. */
+/** An editor for YAML and JSON. The module that creates editors is loaded when the first editor is shown. */
 export function CodeEditor({ value, label, onChange, complete, check }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [editor, setEditor] = useState<Editor>();

@@ -21,8 +21,8 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
-  // On Escape, the browser must not close the dialog: its event "close" could arrive when another dialog is already open.
-  // Instead, `onClose` removes the dialog.
+  // On Escape, the browser must not close the dialog: its event "close" could arrive when another dialog is already
+  // open. Instead, `onClose` removes the dialog.
   const cancel = (event: Event): void => {
     event.preventDefault();
     onClose();

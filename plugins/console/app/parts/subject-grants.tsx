@@ -22,7 +22,7 @@ export function SubjectGrants({ subject }: { readonly subject: Subject }) {
   if (own.length === 0)
     return (
       <p class="muted">
-        No binding names this user or one of the user's groups.{' '}
+        No binding names this subject or one of its groups.{' '}
         <a href="#/create/clusterrolebindings.rbac.authorization.k8s.io">Create one</a>
       </p>
     );

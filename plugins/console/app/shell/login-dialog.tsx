@@ -3,7 +3,7 @@ import { textOf } from '../base/json.ts';
 import { api, isSessionOver, logIn } from '../state/session.ts';
 import { Dialog } from '../parts/dialog.tsx';
 
-/** Asks for the credential again over the open page, so that no typed text is lost. */
+/** Asks for the credential again, in a dialog over the open page, so that the page keeps the text that a user typed. */
 export function LoginDialog() {
   const [problem, setProblem] = useState<string>();
   const [isToken, setToken] = useState(false);

@@ -109,7 +109,7 @@ function namesOf({ kind, plural, shortNames }: Resource): readonly string[] {
 const matches = (kind: Resource, wanted: string): boolean => namesOf(kind).some((name) => name.includes(wanted));
 const isExact = (kind: Resource, wanted: string): boolean => namesOf(kind).includes(wanted);
 
-/** The number of kinds whose names are searched, so that one search sends only a few requests. */
+/** The number of kinds whose objects are searched by name. The limit keeps the requests of one search few. */
 const searchedKinds = 12;
 
 /**

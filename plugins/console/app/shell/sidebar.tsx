@@ -118,7 +118,7 @@ function Kinds() {
       ))}
       {builtIn.length === 0 ? null : (
         <button type="button" class="nav-heading nav-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          Kinds of every server
+          Built-in kinds
         </button>
       )}
       {isOpen

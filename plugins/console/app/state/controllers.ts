@@ -81,7 +81,10 @@ export function failingOf({ status }: ControllerInfo): number {
   return typeof queue.failing === 'number' ? queue.failing : 0;
 }
 
-/** Returns a text that changes with each report of a controller; with `kind`, only of a controller of this kind. */
+/**
+ * Returns a text that changes when a controller reports its state. With `kind`, only controllers that reconcile this
+ * kind change the text.
+ */
 export function reportsOf(list: readonly ControllerInfo[], kind?: string): string {
   const reported = list.filter((each) => kind === undefined || each.kind === kind);
   return reported

@@ -23,7 +23,7 @@ export interface Grant {
 
 /** A user, a group or a service account, which may have permissions. */
 export interface Subject {
-  /** The user name of the subject's requests; for a group, the name of the group. */
+  /** The user name under which the subject sends requests; for a group, the name of the group. */
   readonly user: string;
   readonly groups: readonly string[];
   readonly isNamedBy: (subject: Grant['subject']) => boolean;

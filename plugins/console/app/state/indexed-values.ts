@@ -5,7 +5,7 @@ import type { Resource } from '../api/resources.ts';
 import { objectsOf } from './plugins.ts';
 import { api } from './session.ts';
 
-/** The number of objects that are read from each end of the order, for suggestions. */
+/** The number of objects that are read from each end of the sorted list, for suggestions. */
 const readAtEachEnd = 100;
 
 /** The maximum length of a suggested value, in characters. */

@@ -25,8 +25,8 @@ const serviceDomain = computed(() => {
 export const pluginGroup = computed(() => `plugin.${serviceDomain.value}`);
 
 /**
- * True for the core group, the groups of Kubernetes, and those of the service domain and of its default. The console
- * lists their kinds last, since people look for their own kinds first.
+ * True for the core group, and for all groups below `k8s.io`, the service domain and `homeostat.internal`. The console
+ * lists the kinds of these groups last, since people look for their own kinds first.
  */
 export function isBuiltIn({ group }: Pick<Resource, 'group'>): boolean {
   const ofServers = ['k8s.io', defaultDomain, serviceDomain.value];

@@ -18,7 +18,7 @@ function parseRoute(fragment: string): Route {
   return { segments, query: new URLSearchParams(query) };
 }
 
-/** Decodes a segment. An invalid percent-encoding stays unchanged, because people also type fragments by hand. */
+/** Decodes a segment. A segment with an invalid percent-encoding stays unchanged: people also type URLs by hand. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -64,7 +64,10 @@ export const kindHref = (key: string, query: Readonly<Record<string, string>> = 
 /** The address of the page that creates an object; `name` is the initial name. */
 export const createHref = (key: string, name = ''): string => hrefOf(['create', key], { name });
 
-/** The address of the page of one object. Without a namespace, its segment is `-`, which is not a valid namespace. */
+/**
+ * The address of the page of one object. For an object without a namespace, the segment of the namespace is `-`, which
+ * is not a valid namespace.
+ */
 export function objectHref(key: string, namespace: string, name: string, tab = ''): string {
   return hrefOf(['objects', key, namespace === '' ? '-' : namespace, name], { tab });
 }

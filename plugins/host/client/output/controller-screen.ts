@@ -59,7 +59,7 @@ export function keysTable(controllers: readonly ControllerObject[], nowMs: numbe
 
 /**
  * Returns the screen of `top`: the controllers, those with problems and busy ones first, and the failing and parked
- * keys. The screen fits a terminal of this size; for a file, the number of rows is infinite.
+ * keys. The screen fits a terminal with this number of rows and columns. Without a terminal, both numbers are infinite.
  */
 export function topScreen(
   controllers: readonly ControllerObject[],

@@ -6,7 +6,10 @@ const textOf = (lines: readonly string[]): string => lines.map((line) => `${line
 const numbers = (count: number, prefix = ''): string[] =>
   Array.from({ length: count }, (_, at) => `${prefix}${at + 1}`);
 
-/** Applies a diff to the lines. Fails when a context line or a removed line of the diff differs from them. */
+/**
+ * Applies a diff to the lines in `before`. Fails when a context line or a removed line of the diff differs from the
+ * line of `before` at this place.
+ */
 function patch(before: readonly string[], diff: string): readonly string[] {
   const patched = [...before];
   let [at, shift] = [0, 0];

@@ -65,9 +65,9 @@ function eachObject(objects: readonly FileObject[], work: (object: FileObject) =
 }
 
 /**
- * Prints the changes that an apply of the objects would make on the server, which it finds by a dry run. Resolves with
- * true if there are changes. If the server refuses an object, rejects when it is the only one, otherwise resolves with
- * undefined.
+ * Applies the objects as a dry run, and prints the changes that a real apply would make. Resolves with true if there
+ * are changes. If the server refuses one of several objects, resolves with undefined; if it refuses the only object,
+ * rejects.
  */
 async function showDiffs(command: ClientCommand, objects: readonly FileObject[]): Promise<boolean | undefined> {
   let isChanged = false;

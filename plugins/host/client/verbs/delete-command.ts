@@ -56,7 +56,10 @@ interface Leaving {
   readonly uid: string;
 }
 
-/** Deletes an object. Resolves with its target and uid if finalizers may delay the deletion, else with undefined. */
+/**
+ * Deletes an object. Resolves with the values that {@link waitFor} needs if finalizers may delay the removal of the
+ * object; otherwise with undefined.
+ */
 async function deleteObject(
   { flags, server }: ClientCommand,
   target: ObjectTarget,

@@ -52,7 +52,7 @@ export async function editObject(command: ClientCommand): Promise<number> {
   }
 }
 
-/** Runs the editor in a shell, because the variable may hold a command with arguments, such as `code --wait`. */
+/** Runs the editor in a shell, because KUBE_EDITOR, VISUAL or EDITOR may be a command with arguments: `code --wait`. */
 async function runEditor({ environment }: ClientCommand, file: string): Promise<void> {
   const editor =
     ['KUBE_EDITOR', 'VISUAL', 'EDITOR']

@@ -30,7 +30,7 @@ const files = new Option(
 ).argParser<readonly string[] | undefined>((path, paths) => [...(paths ?? []), path]);
 const dryRun = new Option(
   '--dry-run [mode]',
-  'server, or no mode: the server checks the write, and does not store it; none: no dry run',
+  'server (also when the mode is left out): the server checks the write, and does not store it; none: no dry run',
 );
 const manager = new Option('--field-manager <name>', 'manager of the written fields (default: homeostat)');
 const output = new Option(
@@ -243,7 +243,7 @@ export function addObjectCommands(
     command
       .option(
         '--server <url>',
-        'running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
+        'running server (default: the server in the file that HOMEOSTAT_KUBECONFIG names, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
       .option(
         '--token <secret>',

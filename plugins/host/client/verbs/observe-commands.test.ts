@@ -60,7 +60,7 @@ describe('Commands about controllers', () => {
     const lent = await run('why', 'book/lent');
     expect(lent.stdout).to.contain('\nDeleting: Book lent was deleted ');
     expect(lent.stdout).to.match(
-      /\n {2}library\.example\.com\/book: {2}the cleanup of test\/book has failed .*: it is not back/,
+      /\n {2}library\.example\.com\/book: {2}the cleanup by test\/book has failed .*: it is not back/,
     );
     const json = await run('why', 'book', 'good', '-o', 'json');
     expect(JSON.parse(json.stdout)).to.include({ kind: 'Explanation', state: 'Reconciled' });

@@ -20,7 +20,7 @@ export async function listRuns(command: ClientCommand): Promise<void> {
   const [name, key, ...more] = args;
   if (name === undefined || more.length > 0)
     throw new CommandError(
-      'runs needs a controller, and at most one object of it: <controller> [<name> | <namespace>/<name>]',
+      'name a controller, and at most one of its objects: <controller> [<name> | <namespace>/<name>]',
       2,
     );
   const printer = new RunPrinter(outputOf(command));

@@ -16,7 +16,10 @@ import { readTimeoutMs } from './wait-timeout.ts';
 type Goal = (object: ServerObject | undefined) => boolean;
 
 const defaultTimeoutMs = 30_000;
-/** The minimum time limit of a list request. With it, each object is checked once even after the wait's time limit. */
+/**
+ * The minimum time limit of a list request. If the time of the wait is already over when an object's turn comes, the
+ * command still has this time to check the object once.
+ */
 const minListMs = 10_000;
 
 /** `homeostat wait --for=…`: waits until objects meet the condition. */

@@ -8,7 +8,7 @@ export function addBackup(program: Command, environment: Environment, done: (exi
     .command('backup')
     .description('Copy the SQLite database of a running server into a file, once or at an interval.')
     .option('--to <file>', 'file to write, which only its owner can read')
-    .option('--every <time>', 'take a backup now, and then at this interval: 30m, 1h, 1d')
+    .option('--every <time>', 'take a backup now, and then at this interval, such as 30m, 1h or 1d')
     .option(
       '--keep <number>',
       'number of backups to keep; each has the time in its name, and older ones are removed (default with --every: 24)',
@@ -16,7 +16,7 @@ export function addBackup(program: Command, environment: Environment, done: (exi
     .option('--force', 'overwrite the file')
     .option(
       '--server <url>',
-      'running server (default: the server in the file HOMEOSTAT_KUBECONFIG, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
+      'running server (default: the server in the file that HOMEOSTAT_KUBECONFIG names, else in data/admin.kubeconfig, else http://127.0.0.1:8700)',
     )
     .option(
       '--token <secret>',

@@ -21,7 +21,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ]);
 
-/** The maximum interval: a week. A timer of Node could wait for at most 24 days. */
+/** The maximum interval: a week. This is less than 24 days, the maximum delay of a timer of Node. */
 const maxEveryMs = 7 * 86_400_000;
 
 /** Reads the flags of the command. @throws ConfigError for values that cannot be used */

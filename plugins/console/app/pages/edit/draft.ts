@@ -30,8 +30,8 @@ export function rebase(draft: JsonObject, base: JsonObject, theirs: JsonObject):
 }
 
 /**
- * Returns the field managers that own a field, or a part of the field, by server-side apply, and would set the field
- * again.
+ * Returns the field managers that own a field, or a part of the field, by server-side apply. These managers may set the
+ * field again.
  */
 export function ownersOfField(object: ApiObject, path: Path): readonly string[] {
   const owners = managersOf(object)

@@ -46,8 +46,8 @@ function useEditing({ place: { resource }, object: followed }: Props): Editing {
   // The messages of a newer dry run replace the messages of a refused save.
   useEffect(() => setRefused([]), [checked]);
   const merge = (): void => draft.merge(editableOf(object), writerOf(object));
-  // The changes of others are not merged while the person types, so that no text changes under the cursor; a text with
-  // a mistake gets them once it is corrected.
+  // The changes of others are not merged while the person types, so that no text changes under the cursor. If the text
+  // cannot be parsed, the changes are merged after the person has corrected the text.
   const isTyping = useTyping(draft.text);
   const isReadable = draft.mistake === undefined;
   useEffect(() => (isTyping ? undefined : merge()), [object, isReadable, isTyping]);

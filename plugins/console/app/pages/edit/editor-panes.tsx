@@ -33,8 +33,8 @@ export function useSchema(resource: Resource): KindSchema | undefined {
 }
 
 /**
- * Returns the schema of an object, which is the schema of its kind. But for the settings of a plugin, `spec` has the
- * schema that this plugin declares for its settings.
+ * Returns the schema of an object, which is the schema of its kind. If the object has the settings of a plugin, the
+ * schema of its `spec` is the one that this plugin declares for its settings.
  */
 export function schemaOfObject(schema: KindSchema, resource: Resource, name: string): KindSchema {
   const settings = isSettingsKind(resource) ? settingsSchemaOf(name) : undefined;

@@ -96,7 +96,7 @@ function Tried({ saved, changes, stored, draft }: TriedProps) {
   );
 }
 
-/** Lists the changed fields that other managers apply, and would set again. */
+/** Lists the changed fields that other managers apply. These managers may set the fields again. */
 function Owned({ changes, stored, draft }: Omit<TriedProps, 'saved' | 'stored'> & { readonly stored: ApiObject }) {
   const owned = changes
     .map((change) => ({ ...change, owners: ownersOfField(stored, change.path) }))

@@ -7,7 +7,7 @@ import type { Resource } from '../../api/resources.ts';
 import { saveObject } from './save-object.ts';
 import type { Draft } from './use-draft.ts';
 
-/** The pause in typing after which the server tries the draft. */
+/** The length of the pause in typing after which the console sends the draft as a dry run. */
 const pauseMs = 500;
 
 const none: readonly FieldCause[] = [];

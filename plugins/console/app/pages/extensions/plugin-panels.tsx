@@ -27,7 +27,7 @@ function isPanelModule(module: unknown): module is PanelModule {
   return typeof module === 'object' && module !== null && 'mount' in module && typeof module.mount === 'function';
 }
 
-/** Shows the panels that plugins add to the pages of the objects of `object`'s kind. */
+/** Shows the panels that plugins add for the kind of `object`. */
 export function PluginPanels({ place, object }: { readonly place: Place; readonly object: ApiObject }) {
   const panels = addedTo(keyOf(place.resource), 'panels');
   return (

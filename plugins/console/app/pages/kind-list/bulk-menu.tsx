@@ -108,7 +108,7 @@ function LabelDialog({
     <Dialog title="Label the selected objects" onClose={onClose}>
       <form class="stack" onSubmit={submit}>
         <label class="field-label">
-          Labels to set, or to remove by a minus
+          Labels to set (name=value) or to remove (name-)
           <input name="labels" placeholder="team=red, old-" autofocus spellcheck={false} />
         </label>
         {problem === '' ? null : <p role="alert">{problem}</p>}

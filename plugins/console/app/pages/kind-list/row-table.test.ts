@@ -109,7 +109,7 @@ describe('the rows of a live list', () => {
     expect(rows.rows.at(-1)?.name).to.equal('n0');
   });
 
-  it('are out of date once more than 20,000 rows have changed that are not loaded [slow]', () => {
+  it('are out of date once more than 20,000 unloaded rows have changed [slow]', () => {
     const rows = startTable(false);
     const many = (count: number): void =>
       rows.apply(

@@ -6,7 +6,7 @@ export interface Column {
   readonly name: string;
   readonly type: string;
   readonly description: string;
-  /** The priority of the column: a column above 0 is hidden until the user chooses it. */
+  /** A column with a priority above 0 is hidden until the user chooses the column. */
   readonly priority: number;
 }
 
@@ -101,7 +101,7 @@ export function compareBy(order: Order, columns: readonly Column[]): Compare | u
   return (left, right) => sign * compareCells(left.cells[index], right.cells[index]) || byName(left, right);
 }
 
-/** The rows of a list that a watch keeps up to date, in order. */
+/** The rows of a list, in order. The changes of a watch keep them up to date. */
 export class RowTable {
   /** The fields that columns of plugins show. */
   readonly #paths: readonly Path[];
@@ -152,8 +152,8 @@ export class RowTable {
   }
 
   /**
-   * True when more than {@link mostUnloaded} rows have changed that are not loaded yet: the list must be read again
-   * from its start.
+   * True when more than {@link mostUnloaded} rows have changed before they were loaded. The list must then be read
+   * again from its start.
    */
   get isOutdated(): boolean {
     return this.#unloaded.size > mostUnloaded;

@@ -200,7 +200,7 @@ function ColumnHead({
           <span aria-hidden="true">{isOrder ? (view.order.isDescending ? ' ↓' : ' ↑') : ''}</span>
         </button>
       ) : (
-        <span title="There are more rows than are loaded: choose an indexed field above to sort by.">
+        <span title="Not all rows are loaded, so this column cannot sort them. Under Sort by, choose an indexed field.">
           {column.name}
         </span>
       )}

@@ -45,7 +45,7 @@ export function EventsTab({ object, place }: Props) {
       <Empty title="No controller has reported anything">
         <p>
           {' '}
-          Events are kept for an hour after the last one.{' '}
+          By default, the server deletes an event an hour after it last occurred.{' '}
           <a href={objectHref(keyOf(place.resource), place.namespace, place.name, 'runs')}>The runs</a> say what
           controllers did.
         </p>{' '}

@@ -28,7 +28,7 @@ interface Family {
   readonly isComplete: boolean;
 }
 
-/** The shortest time between two requests for the tree, while controllers write. */
+/** The shortest time between two repeated reads of the tree, however often controllers report runs. */
 const rereadMs = 3000;
 
 /** The owners of an object, and the objects that it owns, with their health. */
