@@ -15,7 +15,7 @@ export interface ResourceQuestion {
 /** A rule that a binding grants. */
 export interface Grant {
   readonly rule: CompiledRule;
-  /** The decision about requests that the rule allows. */
+  /** The decision that {@link Grants} returns when the rule allows a request. */
   readonly decision: Decision;
 }
 

@@ -7,7 +7,7 @@ import type { EncryptionKey } from './sealed-bytes.ts';
 export type Provider = { readonly key: EncryptionKey } | { readonly key: undefined };
 
 /**
- * How the objects of some kinds are stored. Writes use the first provider. Reads use the keys of all entries; they
+ * The providers for the objects of some kinds. Writes use the first provider. Reads use the keys of all entries; they
  * accept plain text only if a provider of this entry has no key.
  */
 export interface EncryptionEntry {
@@ -16,7 +16,7 @@ export interface EncryptionEntry {
   readonly providers: readonly Provider[];
 }
 
-/** How the objects of one kind are stored. */
+/** The key that encrypts the objects of one kind, if any, and whether the server also reads plain text. */
 export interface KindEncryption {
   /** The key that encrypts written objects; undefined when they are stored in plain text. */
   readonly key: EncryptionKey | undefined;
@@ -61,8 +61,8 @@ export class Encryption {
   }
 
   /**
-   * Returns how a kind is stored, by the first entry that names the kind. Without such an entry, every kind except the
-   * vault is stored in plain text.
+   * Returns the encryption of a kind, from the first entry that names the kind. Without such an entry, every kind
+   * except the vault is stored in plain text.
    */
   of(kind: StoredKind): KindEncryption {
     if (kind.group === vaultKind.group && kind.plural === vaultKind.plural) return this.#vault;

@@ -117,7 +117,7 @@ export class StoredEntry implements Entry {
     return this.#word(head.back) + this.#word(head.length);
   }
 
-  /** The number of bytes of the record itself. */
+  /** The length of {@link record}. */
   get recordSize(): number {
     return this.#word(head.length);
   }
@@ -261,7 +261,7 @@ export class StoredEntry implements Entry {
     return at;
   }
 
-  /** Compares by name, then by namespace, as `compareNames` does. */
+  /** Compares by name, then by namespace, in the order of `compareNames` in `compare-strings.ts`. */
   compareNames(other: StoredEntry): number {
     this.#locateName();
     return this.#compareLocated(other, true) || this.#compareNamespaces(other);

@@ -40,7 +40,7 @@ export interface Login {
   readonly address: string;
 }
 
-/** The fields of a stored user that requests need. */
+/** A stored user, reduced to the fields that logins and sessions need. */
 interface Person extends PasswordOwner {
   readonly isEnabled: boolean;
   readonly info: UserInfo;

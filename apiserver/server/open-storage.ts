@@ -57,7 +57,7 @@ async function latestRevision(store: Store, health: DatabaseHealth): Promise<num
   }
 }
 
-/** Opens the store, and reads its history. */
+/** Opens the store, and reads the vault and the newest changes of the change log. */
 export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   const { store, clock, logger, retention, health } = parts;
   // The memory of the process changes in real time, even when a test advances another clock by days, so it is measured

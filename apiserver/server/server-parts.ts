@@ -113,7 +113,7 @@ export interface Parts {
   readonly permissions: OpenRequests;
   readonly metrics: Metrics;
   readonly listener: HttpListener;
-  /** The additional parts of a server with TLS; undefined without TLS. */
+  /** The server's certificate and its renewal; undefined without TLS. */
   readonly secure: SecureParts | undefined;
   readonly access: Access;
   /** The log of requests; undefined when requests are not audited. */

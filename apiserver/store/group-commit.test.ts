@@ -23,7 +23,7 @@ async function settled(): Promise<void> {
 
 const operation = (key: string, rest: Partial<Operation> = {}): Operation => ({ op: 'create', key, kind: 1, ...rest });
 
-/** Returns a store whose commits the test finishes. */
+/** Returns a store, and its commits. A commit stays pending until the test calls `finish` or `fail`. */
 function manualStore(): { readonly store: Store; readonly commits: Commit[] } {
   const commits: Commit[] = [];
   let revision = 0;

@@ -3,7 +3,7 @@ import { CertificateRenewal } from './certificate-renewal.ts';
 import { certificateSource } from './certificate-source.ts';
 import type { ServerCertificate, TlsOptions } from './tls-options.ts';
 
-/** The parts of a server with TLS. */
+/** The certificate of a server with TLS, and the renewal of the certificate. */
 export interface SecureParts {
   readonly certificate: ServerCertificate;
   readonly renewal: CertificateRenewal;

@@ -4,7 +4,7 @@ import { reasonOfRejection } from './contract-subject.fixture.ts';
 import type { ContractCase, ContractSubject } from './contract-subject.fixture.ts';
 import { Person } from './example-person.fixture.ts';
 
-/** The tests of `list`: selectors, order, pages and chunks. */
+/** The tests of `list`: selectors, order, pages (`page` and `size`), and chunks (`limit` and `continue`). */
 export function describeLists(subject: ContractSubject): void {
   const namesIn = async (one: ContractCase, options: ListOptions): Promise<readonly string[]> => {
     const list = await subject.client.list(Person, { labelSelector: one.selector, ...options });

@@ -94,7 +94,7 @@ export interface Informer<T extends ApiObject> {
    * again, the handler receives the differences since the stop.
    */
   addHandler(handler: InformerHandler<T>, options?: HandlerOptions): HandlerRegistration;
-  /** True while the cache has all objects. */
+  /** True once the cache has received all existing objects, until {@link Informer.run} has ended. */
   hasSynced(): boolean;
   /**
    * Follows the server until the signal aborts. The promise resolves when everything has stopped, at most 10 s later:

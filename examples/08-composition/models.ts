@@ -5,7 +5,7 @@ const region = { type: 'string', maxLength: 63, pattern: '^[a-z0-9-]+$' } as con
 const size = { type: 'string', enum: ['small', 'large'] } as const;
 const status = { type: 'object', properties: { conditions: conditionsSchema } } as const;
 
-/** The resources that a team requests. */
+/** An application that a team requests, with its network and database. */
 export const Environment = defineModel({
   gvk: 'platform.example.com/v1alpha1/Environment',
   plural: 'environments',

@@ -34,7 +34,7 @@ export class BookFolder {
     return book;
   }
 
-  /** The folder with the programs of the repository's packages. */
+  /** The folder with the executables of the repository's packages and their dependencies, such as `tsc`. */
   get programs(): string {
     return join(this.path, 'node_modules', '.bin');
   }

@@ -7,7 +7,7 @@ import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 
 export interface ShellPlace {
   readonly folder: string;
-  /** The folder of the programs of the book. It comes first in the PATH. */
+  /** The folder with the executables that the book runs, such as `homeostat`. It comes first in the PATH. */
   readonly programs: string;
   readonly port: number;
 }

@@ -26,10 +26,10 @@ export interface AskedResource {
   readonly name?: string;
 }
 
-/** A user, and the decisions about requests of this user. */
+/** Decides whether one user may make a request. */
 export interface Asker {
   decide(asked: AskedPath | AskedResource): { readonly allowed: boolean; readonly reason: string };
-  /** Returns the decisions about requests of a service account. */
+  /** Returns the asker that decides about the requests of a service account. */
   forAccount(namespace: string, name: string): Asker;
 }
 

@@ -15,7 +15,7 @@ import { bodiesOf } from './audit-bodies.ts';
 /** The verbs of requests that only read. */
 const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
 
-/** Records requests that need a credential, logins and logouts. */
+/** Records logins, logouts, and all requests that need a credential. */
 export class RequestAuditor {
   readonly #trail: AuditTrail;
   readonly #proxies: TrustedProxies;

@@ -124,8 +124,8 @@ export class WatchStream implements Flushable, GroupMember {
   }
 
   /**
-   * Sends the next events, of about {@link batchBytes} bytes at most. Sends nothing while the client has not read the
-   * previous events.
+   * Sends the next events, which together have at most about twice {@link batchBytes} bytes. Sends nothing while the
+   * client has not read the previous events.
    */
   send(): void {
     if (this.#ended || this.#blocked || this.#isFetching) return;
@@ -195,7 +195,10 @@ export class WatchStream implements Flushable, GroupMember {
     this.#parts.flushes.add(this);
   }
 
-  /** Returns the next frames, of about {@link batchBytes} bytes. */
+  /**
+   * Returns the next frames. The initial objects among them have together at most about {@link batchBytes} bytes, and
+   * the changes have together at most as many again.
+   */
   #collect(): Buffer[] {
     const frames: Buffer[] = [];
     const initialBytes = this.#collectInitial(frames);

@@ -22,7 +22,7 @@ export interface KeptKind extends SnapshotKind {
 export interface ValueKeeperParts {
   /** The store for the kept records; undefined when no records are kept. */
   readonly store: KeptStore | undefined;
-  /** Writes snapshots at a stop; undefined when there are no snapshots. */
+  /** Writes snapshots at a stop; undefined when the engine cannot have snapshot files. */
   readonly snapshots?: SnapshotKeeper | undefined;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -61,7 +61,7 @@ export interface OpenParts {
   readonly onBroken: (entry: BrokenEntry) => void;
   /** Saves the records of objects for the next start. */
   readonly keeper: ValueKeeper;
-  /** Reads and writes snapshots; undefined when there are none. */
+  /** Reads and writes snapshots; undefined when the engine cannot have snapshot files. */
   readonly snapshots?: SnapshotKeeper | undefined;
   /** Returns a random number from 0 to below 1. */
   readonly random: () => number;

@@ -31,7 +31,7 @@ export interface EtcdClusterOptions {
   readonly proxied?: boolean;
   /** Further arguments of each member. */
   readonly args?: readonly string[];
-  /** `https` with certificates in {@link args}. Default `http`. */
+  /** The scheme of the clients' URLs. `https` requires certificates in {@link args}. Default `http`. */
   readonly scheme?: 'http' | 'https';
   /** Further arguments of each call of etcdctl. */
   readonly ctlArgs?: readonly string[];

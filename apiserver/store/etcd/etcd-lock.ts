@@ -15,7 +15,7 @@ const renewalMs = 3_000;
 export interface EtcdLockParts {
   readonly layout: EtcdLayout;
   readonly name: string;
-  /** The id of the store. */
+  /** The id of this `EtcdStore` instance. */
   readonly id: string;
   readonly clock: Clock;
   readonly isExclusive: boolean;

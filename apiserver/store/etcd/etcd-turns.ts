@@ -25,7 +25,7 @@ const longestWaitMs = 1_000;
 const maxStores = 16;
 
 export interface EtcdTurnsParts {
-  /** The id of the store. */
+  /** The id of this `EtcdStore` instance. */
   readonly id: string;
   readonly clock: Clock;
 }

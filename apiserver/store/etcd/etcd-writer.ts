@@ -71,7 +71,7 @@ export interface EtcdWriterParts {
   readonly link: EtcdLink;
   readonly layout: EtcdLayout;
   readonly history: EtcdHistory;
-  /** The id of the store. */
+  /** The id of this `EtcdStore` instance. */
   readonly id: string;
   readonly lock: EtcdLock;
   readonly turns: EtcdTurns;

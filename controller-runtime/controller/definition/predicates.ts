@@ -18,7 +18,7 @@ export type Predicate<T extends ApiObject = ApiObject> = { matches(change: Objec
 export const generationChanged: Predicate = byField((object) => object.metadata.generation);
 export const labelsChanged: Predicate = byField((object) => object.metadata.labels ?? {});
 export const annotationsChanged: Predicate = byField((object) => object.metadata.annotations ?? {});
-/** True for every change except a resync. */
+/** False only for a resync. */
 export const resourceVersionChanged: Predicate = byField((object) => object.metadata.resourceVersion);
 
 /** Returns a predicate that is true when all given predicates are true; `and()` is always true. */

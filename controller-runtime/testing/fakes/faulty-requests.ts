@@ -92,7 +92,7 @@ export class FaultyRequests implements Interceptor {
     };
   }
 
-  /** The requests without a response, except watches. */
+  /** The requests that have not settled yet, except watches. */
   get underWay(): readonly ClientRequest[] {
     return [...this.#underWay];
   }

@@ -35,7 +35,7 @@ interface Contributed {
   readonly contribution: Contribution<unknown>;
 }
 
-/** An extension point, as operators see it. */
+/** An extension point, as `/debug/extensions` shows it. */
 export interface PointSummary {
   /** `<plugin>/<point>`. */
   readonly name: string;

@@ -21,7 +21,7 @@ function requireNpm(context: Mocha.Context): void {
 describe('homeostat plugin install of a hostile archive', () => {
   let plugins: PluginServer;
   let registry: TestRegistry;
-  /** The registry to which hostile settings send npm. */
+  /** The registry that hostile settings and lock files name. npm must never send a request to it. */
   let foreign: TestRegistry;
   let folder: string;
   let archive: string;

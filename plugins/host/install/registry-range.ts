@@ -2,7 +2,7 @@ import semver from 'semver';
 
 const packageName = /^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i;
 
-/** Ranges that npm reads as file names. */
+/** Matches the name of an archive. npm takes such a text for a file, not for a tag. */
 const archiveName = /\.(?:tgz|tar|tar\.gz)$/i;
 
 export function isPackageName(name: string): boolean {

@@ -33,7 +33,7 @@ export interface ServerRequest extends Pick<RequestInit, 'method' | 'signal'> {
   readonly json?: unknown;
   /** The bytes of the body, sent unchanged instead of `json`. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
-  /** The content type of `json` or `bytes`. Default `application/json`. */
+  /** The content type of the body. Default: `application/json`. */
   readonly contentType?: string;
 }
 

@@ -69,12 +69,12 @@ export class PostgresCluster {
     await this.whenSynchronous();
   }
 
-  /** Waits until the standby follows the primary. */
+  /** Waits until the standby receives the primary's changes, and the primary's commits wait for the standby. */
   async whenSynchronous(): Promise<void> {
     const query = `SELECT FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'`;
     await eventually(async () => (await this.primary.query(query)) > 0, {
       timeoutMs: 15_000,
-      describe: () => `the standby to follow: ${this.standby.log}`,
+      describe: () => `the standby to replicate synchronously: ${this.standby.log}`,
     });
   }
 

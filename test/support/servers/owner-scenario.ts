@@ -25,7 +25,7 @@ interface Row {
 }
 
 /**
- * Machines that own each other, written as `<name> of <owner>,… [<finalizer>,…]`. After an owner, `!` means
+ * Machine objects that own each other, written as `<name> of <owner>,… [<finalizer>,…]`. After an owner, `!` means
  * `blockOwnerDeletion`, `?` means a wrong UID, and `*` means a kind that is not served. A machine that is being deleted
  * is shown as `<name> going …`.
  */
@@ -41,7 +41,7 @@ export class OwnerScenario {
     this.#events = events;
   }
 
-  /** The label that distinguishes the machines of this scenario. */
+  /** The value of the label `scenario` on the Machine objects of this scenario. */
   get #label(): string {
     return `${this.#prefix}x`;
   }

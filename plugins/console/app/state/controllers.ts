@@ -25,7 +25,7 @@ export interface ControllerKey {
 /** A controller, or one of its shards, with the last report. */
 export interface ControllerInfo {
   readonly name: string;
-  /** `<plugin>/<controller>`, as runs name it. */
+  /** `<plugin>/<controller>`, the name of the controller in Run objects. */
   readonly fullName: string;
   readonly apiVersion: string;
   readonly kind: string;

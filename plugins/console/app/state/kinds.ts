@@ -53,7 +53,7 @@ export async function loadKinds(): Promise<void> {
   }
 }
 
-/** The kind of a key such as `persons.people.example.com`. */
+/** Returns the kind that a key such as `persons.people.example.com` identifies. */
 export function findKind(key: string): Resource | undefined {
   return resources.value?.find((each) => keyOf(each) === key);
 }

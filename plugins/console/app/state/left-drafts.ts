@@ -5,7 +5,7 @@ import type { Mistake } from '../base/mistake.ts';
 
 /** An edit of an object in the console that the person has not saved. */
 export interface LeftDraft {
-  /** The object of the last valid text. */
+  /** The object that the text describes. While the text is invalid: the object that the last valid text described. */
   readonly value: JsonObject;
   /** The text of the editor. */
   readonly text: string;

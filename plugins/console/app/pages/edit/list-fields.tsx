@@ -54,7 +54,10 @@ export function ArrayField({ form, schema, path, label, field: Item }: Props) {
   );
 }
 
-/** The fields of a map, whose names people choose. */
+/**
+ * Renders the inputs of a form for a map: one for each entry, with buttons to remove an entry and to add one. The user
+ * types the name of a new entry.
+ */
 export function MapField({ form, schema, path, label, field: Item }: Props) {
   const [name, setName] = useState('');
   const value = valueAt(form.value, path);
