@@ -130,8 +130,8 @@ export class WritePlanner {
   }
 
   /**
-   * Returns the hooks for a write. Without hooks, returns an empty list if a webhook or policy reviews the write, and
-   * otherwise undefined.
+   * Returns the hooks for a write. If there are none: an empty list when a webhook or policy reviews it, else
+   * undefined.
    */
   hooksFor(resource: Resource, options: WriteOptions): readonly MountedHooks[] | undefined {
     const { hooks } = this.#parts;
