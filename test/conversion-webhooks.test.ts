@@ -19,6 +19,7 @@ import {
   newV1Widget,
 } from './support/definitions/widget-conversion.ts';
 import type { ConvertedWidget } from './support/definitions/widget-conversion.ts';
+import type { WatchReader } from './support/network/watch-reader.ts';
 import { establish, widgetDefinitionPath, widgets } from './support/definitions/widget-definition.ts';
 
 describe('conversion webhooks of definitions [compat versions]', () => {
@@ -90,6 +91,29 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     await server.get(betaWidgets);
     await server.get(`${betaWidgets}/w7`);
     expect(hooks.asked).to.have.length(2);
+  });
+
+  it('a watch sends more objects and changes than one request to the webhook converts, each once', async () => {
+    const create = async (prefix: string): Promise<void> => {
+      for (let i = 0; i < 150; i += 1) await server.create(widgets, newV1Widget(`${prefix}${i}`, `${prefix}${i}`, 'b'));
+    };
+    const namesIn = (watch: WatchReader): readonly string[] =>
+      watch.events.flatMap(({ type, object }) => (type === 'BOOKMARK' ? [] : [object.metadata.name]));
+    const named = (prefix: string): readonly string[] => Array.from({ length: 150 }, (_, i) => `${prefix}${i}`);
+    await create('a');
+    const { resourceVersion } = (await server.get(widgets)).body.metadata;
+    const initial = await server.watch(
+      `${betaWidgets}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,
+    );
+    await initial.count(151);
+    expect(namesIn(initial)).to.have.members(named('a'));
+    expect(initial.events.at(-1)?.object.metadata.annotations).to.deep.equal({ 'k8s.io/initial-events-end': 'true' });
+    initial.close();
+    await create('b');
+    const changes = await server.watch(`${betaWidgets}?watch=true&resourceVersion=${resourceVersion}`);
+    await changes.count(150);
+    expect(namesIn(changes)).to.deep.equal(named('b'));
+    changes.close();
   });
 
   it('a webhook may change labels and annotations, but not name, uid and other metadata [spec operators-conversion-results]', async () => {
