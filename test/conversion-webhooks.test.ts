@@ -116,6 +116,26 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     changes.close();
   });
 
+  it('a watch sends a change that arrives while the webhook converts the initial objects', async () => {
+    await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    hooks.on('/convert', async (request) => {
+      await held;
+      return convertWidgets(request);
+    });
+    const watch = await server.watch(`${betaWidgets}?watch=true&resourceVersion=0`);
+    await eventually(() => hooks.asked.length === 1);
+    await server.create(widgets, newV1Widget('b', 'Bob', 'May'));
+    release();
+    await watch.count(2);
+    expect(watch.events.map(({ type, object }) => `${type} ${object.spec.name}`)).to.deep.equal([
+      'ADDED Ann Lee',
+      'ADDED Bob May',
+    ]);
+    watch.close();
+  });
+
   it('a webhook may change labels and annotations, but not name, uid and other metadata [spec operators-conversion-results]', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     const changed = (metadata: object): void =>

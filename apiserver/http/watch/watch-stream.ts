@@ -13,9 +13,6 @@ import type { Batch, FrameFormat } from './watch-frames.ts';
 import type { GroupMember, WatchGroup, WatchGroups } from './watch-group.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
-/** The maximum number of objects that a webhook converts in one call for a stream. */
-const fetchedAtOnce = 100;
-
 /** The approximate number of bytes that a stream sends at once. It sends more when the client has read these bytes. */
 const batchBytes = 256 * 1024;
 
@@ -129,36 +126,34 @@ export class WatchStream implements Flushable, GroupMember {
    */
   send(): void {
     if (this.#ended || this.#blocked || this.#isFetching) return;
-    const from = { sentInitial: this.#sentInitial, revision: this.#revision };
     try {
       this.#write(this.#collect());
     } catch (error) {
-      if (error instanceof PendingConversion) return this.#fetch(from);
+      if (error instanceof PendingConversion) return this.#fetch();
       this.fail(isApiError(error) ? error : this.#internalError(error));
     }
   }
 
   /**
-   * Called when a webhook must convert an object before `send` can send it. Sets the count of sent initial objects and
-   * the revision back to their values before this call of `send`, and lets the webhook convert the next objects. Then
-   * `send` is called again.
+   * Called when a webhook must convert the next object before `send` can send it. Lets the webhook convert this object
+   * and some that follow. Then `send` is called again.
    */
-  #fetch({ sentInitial, revision }: { readonly sentInitial: number; readonly revision: number }): void {
-    this.#sentInitial = sentInitial;
-    this.#revision = revision;
+  #fetch(): void {
     this.#isFetching = true;
-    const { initial, resource } = this.#parts;
-    const entries = initial.slice(sentInitial, sentInitial + fetchedAtOnce);
-    for (const { entry } of entries.length === 0 ? resource.feed.since(revision) : []) {
-      if (entries.push(entry) === fetchedAtOnce) break;
-    }
+    const { resource } = this.#parts;
     const proceed = (): void => {
       this.#isFetching = false;
       this.#wake();
     };
-    resource.view?.fetch(entries).then(proceed, (error: unknown) => {
+    resource.view?.fetch(this.#nextEntries()).then(proceed, (error: unknown) => {
       this.fail(isApiError(error) ? error : this.#internalError(error));
     });
+  }
+
+  *#nextEntries(): Generator<Entry, void, undefined> {
+    const { initial, resource } = this.#parts;
+    for (let at = this.#sentInitial; at < initial.length; at += 1) yield inBounds(initial[at]);
+    for (const { entry } of resource.feed.since(this.#revision)) yield entry;
   }
 
   #internalError(error: unknown): ApiError {
@@ -202,14 +197,17 @@ export class WatchStream implements Flushable, GroupMember {
   #collect(): Buffer[] {
     const frames: Buffer[] = [];
     const initialBytes = this.#collectInitial(frames);
-    if (this.#sentInitial < this.#parts.initial.length || initialBytes > batchBytes) {
+    const { initial, resource } = this.#parts;
+    // If a webhook converts the objects, the first change may have to wait for it, while the initial objects need not.
+    const isEnough = initialBytes > batchBytes || (frames.length > 0 && resource.view !== undefined);
+    if (this.#sentInitial < initial.length || isEnough) {
       this.#wake();
       return frames;
     }
     const { bytes, revision } = this.#nextBatch();
     this.#revision = revision;
     if (bytes.length > 0) frames.push(bytes);
-    if (revision < this.#parts.resource.feed.revision) {
+    if (revision < resource.feed.revision) {
       this.#wake();
       return frames;
     }
@@ -238,11 +236,14 @@ export class WatchStream implements Flushable, GroupMember {
     for (const change of resource.feed.since(revision)) {
       isCut = bytes > batchBytes || read === readPerPass;
       if (isCut) break;
+      const seen = translate(change, selects);
+      const shown = seen === undefined || resource.view === undefined ? seen : shownIn(resource, seen, read > 0);
+      isCut = shown === 'pending';
+      if (shown === 'pending') break;
       read += 1;
       revision = change.revision;
-      const seen = translate(change, selects);
-      if (seen === undefined) continue;
-      const frame = flushes.shared.frameOf(format, resource.view === undefined ? seen : shownIn(resource, seen));
+      if (shown === undefined) continue;
+      const frame = flushes.shared.frameOf(format, shown);
       frames.push(frame);
       bytes += frame.length;
     }
@@ -254,12 +255,13 @@ export class WatchStream implements Flushable, GroupMember {
     let bytes = 0;
     while (this.#sentInitial < initial.length && bytes <= batchBytes) {
       const entry = inBounds(initial[this.#sentInitial]);
+      const shown = resource.view === undefined ? entry : shownOrPending(resource, entry, frames.length > 0);
+      if (shown === 'pending') break;
       this.#sentInitial += 1;
       // Only the last initial object has a revision from which a client may resume. A client that resumed after an
       // earlier one would miss the rest.
       const isLast = this.#sentInitial === initial.length;
-      const { bytes: object } = resource.show(entry);
-      const frame = format.event('ADDED', object, isLast ? String(this.#revision) : undefined);
+      const frame = format.event('ADDED', shown.bytes, isLast ? String(this.#revision) : undefined);
       frames.push(frame);
       bytes += frame.length;
     }
@@ -348,8 +350,22 @@ export class WatchStream implements Flushable, GroupMember {
  * Returns an event with its object in the version of the resource. @throws ApiError InternalError when the object
  * cannot be converted.
  */
-function shownIn(resource: Resource, seen: Translated): Translated {
-  return { ...seen, entry: resource.show(seen.entry) };
+function shownIn(resource: Resource, seen: Translated, mayWait: boolean): Translated | 'pending' {
+  const entry = shownOrPending(resource, seen.entry, mayWait);
+  return entry === 'pending' ? entry : { ...seen, entry };
+}
+
+/**
+ * Returns the object in the version of the resource. If a webhook has to convert it first, returns `pending` if
+ * `mayWait` is true, and otherwise throws PendingConversion.
+ */
+function shownOrPending(resource: Resource, entry: Entry, mayWait: boolean): Entry | 'pending' {
+  try {
+    return resource.show(entry);
+  } catch (error) {
+    if (mayWait && error instanceof PendingConversion) return 'pending';
+    throw error;
+  }
 }
 
 function joined(frames: readonly Buffer[]): Buffer {

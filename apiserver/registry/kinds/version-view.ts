@@ -12,6 +12,10 @@ import type { Rules } from '../rules/write-request.ts';
 /** The maximum size in bytes of the cache of converted objects. Each version has its own cache. */
 const maxCachedBytes = 32 * 1024 * 1024;
 
+/** The limits of the objects that one call of {@link VersionView.fetch} reads. To read them takes some milliseconds. */
+const maxFetched = 100;
+const maxFetchedBytes = 1024 * 1024;
+
 /**
  * Converts the objects of a kind to a version other than the storage version. An object is converted when a request
  * needs it, and the result is cached for a while.
@@ -64,10 +68,17 @@ export class VersionView {
     }
   }
 
-  /** Fetches all conversions that {@link show} needs for these entries. @throws ApiError InternalError */
-  async fetch(entries: readonly Entry[]): Promise<void> {
+  /**
+   * Fetches the conversions that {@link show} needs for the first of these entries: at least one entry, at most 100, and
+   * about 1 MiB. @throws ApiError InternalError
+   */
+  async fetch(entries: Iterable<Entry>): Promise<void> {
     const pending: PendingConversion[] = [];
+    let [read, bytes] = [0, 0];
     for (const entry of entries) {
+      if (read === maxFetched || bytes >= maxFetchedBytes) break;
+      read += 1;
+      bytes += entry.size;
       try {
         this.show(entry);
       } catch (error) {
