@@ -294,6 +294,28 @@ for (const transport of transports) {
       await at.stop();
     });
 
+    it('are deleted even if users have edited their `created-after` annotations so that they wait for each other', async () => {
+      const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk' });
+      const worker = (name: string, after: string) =>
+        wish(Worker, { metadata: { name }, spec: { task: 'dig' } }, { id: name, after: [after] });
+      let isIdle = false;
+      const at = await runTeam(transport, async ({ object, own }) => {
+        const chain = [desk, worker('kept', 'desk'), worker('a', 'desk'), worker('b', 'a')];
+        if (!isIdle) await own(object.spec.size === 7 ? chain.slice(0, 2) : chain);
+      });
+      isIdle = true;
+      const { annotations = {} } = (await at.client.get(Worker, 'b')).metadata;
+      const [annotation = ''] = Object.keys(annotations).filter((key) => key.includes('created-after'));
+      const afterB = annotations[annotation]?.replace('/a', '/b') ?? '';
+      const patch = { metadata: { annotations: { [annotation]: afterB } } };
+      await at.client.patch(Worker, 'a', { type: 'merge', patch });
+      await at.settle();
+      isIdle = false;
+      await resize(at, 7);
+      expect(await namesOf(at)).to.deep.equal(['kept']);
+      await at.stop();
+    });
+
     it('are not written by a dry run, which returns the changes that it would make', async () => {
       let dry: OwnResult | undefined;
       const at = await runTeam(transport, async (run) => {

@@ -43,17 +43,15 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
 
 /**
  * Returns the dependents of `left` that can be deleted next. A dependent must wait while the annotation `created-after`
- * of another one lists it. If users have edited the annotations so that all of `left` must wait for each other, returns
- * all of `left`, unless the annotation of a wished dependent lists any object.
+ * of another one lists it. If users have edited the annotations so that dependents of `left` wait for each other, no
+ * dependent of `left` waits for another one of `left`.
  */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
-  const before = new Set<string>();
-  for (const object of wished) for (const id of createdAfter(object, manager)) before.add(id);
-  const heldByWished = before.size;
-  for (const { object } of left) for (const id of createdAfter(object, manager)) before.add(id);
-  const all = [...left];
-  const free = before.size === 0 ? all : all.filter(({ object }) => !before.has(orderIdOfObject(object)));
-  return free.length === 0 && heldByWished === 0 ? all : free;
+  const beforeWished = new Set(wished.flatMap((object) => createdAfter(object, manager)));
+  const beforeLeft = new Set(Array.from(left, ({ object }) => createdAfter(object, manager)).flat());
+  const unheld = [...left].filter(({ object }) => !beforeWished.has(orderIdOfObject(object)));
+  const free = unheld.filter(({ object }) => !beforeLeft.has(orderIdOfObject(object)));
+  return free.length === 0 ? unheld : free;
 }
 
 /** Deletes a dependent. Returns true when it is gone, and false when finalizers keep it. */
