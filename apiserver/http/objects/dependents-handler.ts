@@ -1,7 +1,6 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ObjectKey } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
-import type { Entry } from '../../index/entry.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { decodeObject } from '../../registry/object/object-codec.ts';
 import type { Registry } from '../../registry/registry.ts';
@@ -37,6 +36,12 @@ interface Dependent {
   readonly kind: string;
   readonly metadata: object;
   readonly status?: object;
+}
+
+/** A found object, as it is stored. */
+interface Stored {
+  readonly bytes: Buffer;
+  readonly size: number;
 }
 
 const defaultLimit = 500;
@@ -99,12 +104,12 @@ export class DependentsHandler {
     context: Context,
     uid: string,
     count: number,
-  ): Promise<{ readonly uids: ReadonlySet<string>; readonly found: readonly Entry[] }> {
+  ): Promise<{ readonly uids: ReadonlySet<string>; readonly found: readonly Stored[] }> {
     const mayList = this.#mayList(context);
     // The loop adds dependents to the set over which it iterates. The set has each uid once, so the loop ends even when
     // two objects own each other.
     const uids = new Set([uid]);
-    const found: Entry[] = [];
+    const found: Stored[] = [];
     let places = 0;
     for (const owner of uids) {
       for (const { resource, key } of this.#parts.dependents.of(owner)) {
