@@ -43,8 +43,9 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
 
 /**
  * Returns the dependents of `left` that can be deleted next. A dependent must wait while the annotation `created-after`
- * of another one lists it. If users have edited the annotations so that all of `left` must wait for each other, returns
- * all of `left`, unless the annotation of a wished dependent lists any object.
+ * of another dependent lists it. If all of `left` must wait, but no wished dependent has the annotation, users have
+ * edited the annotations so that the dependents of `left` wait for each other: then returns all of `left`. If all must
+ * wait, and a wished dependent has the annotation, returns an empty list.
  */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
   const before = new Set<string>();
