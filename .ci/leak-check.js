@@ -81,8 +81,8 @@ function leakMessage(left) {
  */
 const mochaTimer = () => delay(0);
 
-// The reason of each rejected promise. Mocha emits each `unhandledRejection` a second time, so the map has the promise
-// as its key, and keeps it once. Without the listener `onRejection`, mocha would ignore a rejection.
+// The reason of each rejected promise. The key is the promise, so that each rejection is reported once, although mocha
+// emits each `unhandledRejection` a second time. Without the listener `onRejection`, mocha would ignore a rejection.
 const rejections = new Map();
 const onRejection = (reason, promise) => rejections.set(promise, reason);
 

@@ -52,7 +52,7 @@ describe('checkConvergence, without random faults [slow]', () => {
     );
   });
 
-  it('reports that a run ended before it called status, because it does not await the function that calls status', async () => {
+  it('reports a run that does not await a function, and therefore ends before the function calls status', async () => {
     const planted = bugs['a missing await at a read before a write'];
     const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
     expect(error.message).to.equal(

@@ -419,7 +419,7 @@ describe('errors: objects', () => {
       ['a value outside the enumeration', { gender: 'male' }, 'FieldValueNotSupported spec.gender', '2.7-gender'],
       ['an object in place of a list', { tags: {} }, 'FieldValueTypeInvalid spec.tags', '2.2-spec'],
       [
-        'a wrong value in a nested object of the same kind',
+        'a wrong value in a Person that is nested in a Person',
         { otherPerson: { apiVersion, kind: 'Person', metadata: { name: 'o' }, spec: { name: 'O', age: 200 } } },
         'FieldValueInvalid spec.otherPerson.spec.age',
         '2.7-other-person',

@@ -32,8 +32,8 @@ const statements = /-(?:statements|tables)\.ts$/;
 const sameMeaning: readonly string[] = ['Person'];
 
 /**
- * Returns true if the files may all export the same name: all of them belong to database engines, and the files without
- * SQL statements belong to different engines.
+ * Returns true if the files may all export the same name: all of them belong to database engines, and at most one file
+ * of each engine has no SQL statements.
  */
 function meanOne(files: readonly string[]): boolean {
   if (!files.every((file) => engine.test(file))) return false;

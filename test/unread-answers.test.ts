@@ -72,8 +72,8 @@ describe('responses that clients do not read [slow]', () => {
   }
 
   /**
-   * Reads until at least `most` further bytes have arrived, or until the connection ends. Returns the number of bytes
-   * read.
+   * Reads until the connection ends, or until this call has read `most` bytes; the last chunk may exceed this number.
+   * Returns the number of bytes read.
    */
   async function rest(socket: Socket, most = Number.POSITIVE_INFINITY): Promise<number> {
     let bytes = 0;

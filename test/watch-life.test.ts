@@ -144,7 +144,7 @@ describe('a watch during its lifetime', () => {
     expect(data).to.contain('"type":"ERROR"');
   });
 
-  it('whose kind was unregistered and registered after its resourceVersion begins either with the next change or with an error', async () => {
+  it('begins with an error or with the first change after its resourceVersion, if its kind was unregistered and registered again after this revision', async () => {
     const before = await server.revision(persons);
     await server.create(persons, person('bob'));
     server.api.schemeManager.unregister(Person, 'service');

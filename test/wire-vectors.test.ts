@@ -47,7 +47,7 @@ const deviations: Readonly<Record<string, string>> = {
 const notCompared: Readonly<Record<string, string>> = Object.fromEntries(
   ['delete orphan', 'watch RV=0', 'watch sendInitialEvents no bookmarks', 'watch Table', 'watch=True'].map((name) => [
     name,
-    'the recorded server had no garbage collector, which removes the finalizers of propagation',
+    'the recorded server had no garbage collector; here, it removes the finalizers orphan and foregroundDeletion',
   ]),
 );
 
@@ -112,7 +112,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
     'watch RV too old': () => passCompactions(clock, 2),
   };
 
-  /** Writes while a watch is open, by the name of its request. They cause the events that the recording has. */
+  /** Functions that write while a recorded watch is open, by the name of the watch. They cause the recorded events. */
   const meanwhile: Readonly<Record<string, () => Promise<unknown>>> = {
     'watch RV=cur add/mod/del': async () => {
       await person('wt1', {}, {});

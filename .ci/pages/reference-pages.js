@@ -1,5 +1,6 @@
 // Makes the pages of docs/reference from the source: commands and options from the command line, errors from the
-// comments at their reasons, metrics from a running server, and keys of the manifest from its JSON Schema.
+// comments above each reason and cause in status.ts, metrics from a running server, and keys of the manifest from its
+// JSON Schema.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

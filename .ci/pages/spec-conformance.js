@@ -13,7 +13,10 @@ const idForm = /^([1-9](\.[1-9])?|operators|experience)-[a-z0-9.-]+$/;
 const ruleFields = new Set(['id', 'rule', 'revision', 'decision', 'untested']);
 const revisions = [undefined, '2.15', '2.9'];
 
-/** Returns the proofs of each rule. If the title of a describe has a tag, its tests are one proof with their number. */
+/**
+ * Returns the proofs of each rule. If the title of a describe has a tag, all tests of the describe are one proof, which
+ * has the number of these tests.
+ */
 function byRule(proofs) {
   const rules = new Map();
   for (const { id, file, title } of proofs) {

@@ -52,8 +52,8 @@ export function newFieldsOf(content: Fields, type: FieldShape): FieldSet {
   for (const name in content) {
     if (content[name] === undefined) continue;
     const node = allFieldsOf(content[name], typeOfField(shape, name));
-    // The metadata of most objects has no owned fields. Leaving it out here saves `asNewFields` a copy of the other
-    // nodes.
+    // The metadata of most objects has no owned fields. It is left out here, because `asNewFields` would copy all other
+    // nodes to leave it out.
     if (name === 'metadata' && node === leaf) continue;
     nodes ??= {};
     nodes[fieldElement(name)] = node;

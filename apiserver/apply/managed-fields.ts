@@ -57,8 +57,8 @@ function isEntryOf(entry: ManagedFieldsEntry, by: Manager): boolean {
 export function newEntry(by: Manager, fieldsV1: FieldSet, time: string | undefined): ManagedFieldsEntry {
   const { manager, operation, apiVersion, subresource } = by;
   const fieldsType = 'FieldsV1';
-  // Each form of the entry is written out. Every write makes an entry, and object spreads with conditions would take
-  // longer than the rest of this function.
+  // The entry with a time and the entry without one are separate literals. Every write makes an entry, and object
+  // spreads with conditions would take longer than the rest of this function.
   const entry: { -readonly [K in keyof ManagedFieldsEntry]: ManagedFieldsEntry[K] } =
     time === undefined
       ? { manager, operation, apiVersion, fieldsType, fieldsV1 }

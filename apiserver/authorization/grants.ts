@@ -20,8 +20,9 @@ export interface Grant {
 }
 
 /**
- * A decision is cached if at least this number of rules may allow it: the rules of the user or group in this scope that
- * name the requested resource, or all resources, without a restriction to names of objects.
+ * The minimum number of rules for which the decision about a request is cached. Counts the rules of the user or group
+ * in this scope that are not restricted to names of objects, and that name the requested resource, all resources, or
+ * the requested subresource of all resources.
  */
 const fewRules = 4;
 

@@ -8,7 +8,7 @@ import type { PolicyRule, RoleRef } from '../builtin/objects/rbac-objects.ts';
 import type { BindingContent, RoleContent } from './role-content.ts';
 import { referredRole, RoleTable } from './role-table.ts';
 
-/** A request, and the decision of a rule that allows the request for objects of every name. */
+/** A request that a rule allows for any name of the object, and the decision of this rule. */
 interface Allowed {
   readonly attributes: ResourceAttributes;
   readonly decision: Decision;
@@ -43,8 +43,8 @@ export class RbacAuthorizer implements Authorizer {
   readonly #listeners = new Set<() => void>();
   readonly #reach: () => Promise<void> | undefined;
   /**
-   * A cache: for each user, the last request that a rule allows for all objects. Most requests of a client differ only
-   * in the name of the object. The cache is cleared when roles or bindings change.
+   * A cache: for each user, the last request that a rule allowed for any name of the object. Most requests of a client
+   * differ only in the name of the object. The cache is cleared when roles or bindings change.
    */
   #last = new WeakMap<UserInfo, Allowed>();
 

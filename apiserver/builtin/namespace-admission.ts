@@ -11,7 +11,7 @@ import { namespaceKind } from './namespace-kind.ts';
 
 /**
  * Returns the rule that an object of a Namespaced kind is created only in a namespace that exists and is not being
- * deleted: the creation requires the claim that the namespace holds, see {@link liveClaim}. The rule throws ApiError
+ * deleted: the namespace holds a claim, which each creation requires, see {@link liveClaim}. The rule throws ApiError
  * NotFound for an absent namespace, Forbidden for one that is being deleted, InternalError for one that cannot be read,
  * and ServiceUnavailable while namespaces are not served yet.
  */

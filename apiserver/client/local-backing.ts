@@ -147,8 +147,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
         if (kept !== undefined || this.#refusal() === undefined) return;
-        // The informer stops following the kind in the turn in which it loses its permission, so that handlers and
-        // cache show the same changes.
+        // In the turn in which the informer loses its permission, its subscription ends and its cache is frozen. So the
+        // cache contains the same changes that the handlers receive.
         unsubscribe();
         kept = new FrozenEntries(resource, followed.selects);
         this.#followed = frozenBy(kept, followed);

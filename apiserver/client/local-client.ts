@@ -298,9 +298,10 @@ export class LocalClient implements PluginClient {
   }
 
   /**
-   * Returns the resource of a model. While the kind is not served, returns a promise of it instead. The promise rejects
-   * with ApiError ServiceUnavailable if the kind will be served again, or if its objects cannot be indexed; otherwise,
-   * it rejects with NotFound if the kind is not registered.
+   * Returns the resource of a model; while the kind is not served, returns a promise that resolves with the resource
+   * once the kind is served. The promise rejects with ApiError ServiceUnavailable if the objects of the kind cannot be
+   * indexed. If the kind is not registered, the promise rejects at once: with ServiceUnavailable if the server expects
+   * to serve the kind again, otherwise with NotFound.
    * @throws ApiError NotFound for a version in which objects are only stored
    */
   #resource(model: Model): Promise<Resource> | Resource {

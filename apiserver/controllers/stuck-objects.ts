@@ -20,7 +20,7 @@ interface StuckObject {
 /** A problem is shown after it has lasted for this time. A parked key is shown immediately. */
 const patienceMs = 60_000;
 
-/** A text that is after each time. */
+/** A text that sorts after every time. Problems whose beginning is unknown are sorted by it. */
 const noTime = '9999';
 
 /**
@@ -143,7 +143,7 @@ async function behindOf(
   return found;
 }
 
-/** Copies the first entries, because writes between two turns may change the others. */
+/** Copies the first entries into an array, because writes between two turns may change the iterated `entries`. */
 function firstOf(entries: Iterable<Entry>, count: number): readonly Entry[] {
   const first: Entry[] = [];
   for (const entry of entries) {

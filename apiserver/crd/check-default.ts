@@ -48,8 +48,8 @@ export class DefaultCheck {
     }
     const object: object = { value: JSON.parse(text) as unknown };
     const root = { type: 'object', properties: { value: schema } } as const;
-    // The metadata of embedded resources is pruned to a fixed list of fields, but a default may have other fields
-    // there.
+    // Without `keepsMetadata`, the pruner removes unknown fields from the metadata of embedded resources. A default may
+    // have such fields.
     const pruner = new Pruner(this.#shapes.root(root), { keepsMetadata: true });
     if (pruner.prune(object).length > 0) violations.invalid(field, schema.default, 'must not have unknown fields');
     for (const { field: place = '', message, reason } of yield* this.#explain(root, object))

@@ -8,7 +8,7 @@ import { definitionOfOwner } from './served-definitions.ts';
 
 /**
  * Returns the rule that a custom resource is created only while its CustomResourceDefinition exists and is not being
- * deleted: the creation requires the claim that the definition holds, see {@link liveClaim}. The rule throws ApiError
+ * deleted: the definition holds a claim, which each creation requires, see {@link liveClaim}. The rule throws ApiError
  * MethodNotAllowed while the definition is being deleted, and NotFound once it has been removed.
  */
 export function definitionAdmission(table: ResourceTable): CreationRule {

@@ -52,7 +52,7 @@ describe('the model of a definition', () => {
     expect([model.subresources, model.printerColumns, model.indexes]).to.deep.equal([[], [], []]);
   });
 
-  it('keeps its identityOfModel when a limit in the schema changes; another version, index or type of an indexed field changes it', () => {
+  it('keeps its identityOfModel when a limit in the schema changes, but not when the version, an index, or the type of an indexed field changes', () => {
     const selectableFields = [{ jsonPath: '.spec.size' }];
     const schemaOf = (size: DefinitionSchema): DefinitionSchema => ({
       type: 'object',

@@ -132,8 +132,8 @@ export function identityOfModel(model: ModelDescriptor): string {
   const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
   const names = [model, ...versions.map((each) => each.model)].map(({ version, served }) => [version, served]);
-  // A model with a webhook cannot replace a model without one, because informers follow a kind differently when a
-  // webhook converts its objects.
+  // A model with a conversion webhook cannot replace a model without one: an informer in the server's process that
+  // needs the webhook keeps its own copy of the objects, and other informers there read the server's cache.
   const isConverted = versions.some(({ toStorage }) => toStorage !== undefined);
   return JSON.stringify([group, names, kind, plural, singular, scope, types, isConverted]);
 }

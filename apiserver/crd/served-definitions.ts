@@ -130,8 +130,8 @@ export class ServedDefinitions {
 }
 
 /**
- * Returns the definition with its plural as its singular name. When another kind has the original singular name, only
- * the returned definition can be served, and its objects can be deleted.
+ * Returns the definition with its plural as its singular name. When another kind has the original singular name, the
+ * server can serve the returned definition, but not the original one. So the kind's objects can still be deleted.
  */
 function withoutSingular(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;

@@ -213,8 +213,9 @@ export class EncryptedStore implements Store {
   }
 
   /**
-   * Returns a decrypted copy of an encrypted row. Returns the same row if it is in plain text. Returns a copy with a
-   * `problem` when the row cannot be decrypted, or is in plain text although its kind must not be.
+   * Returns a decrypted copy of an encrypted row, and the same row if it is in plain text and `encryption` accepts
+   * plain text. Returns a copy with a `problem` when the row cannot be decrypted, or when `encryption` does not accept
+   * its plain text.
    */
   #readable<T extends Pick<Row, 'key' | 'data'>>(row: T, encryption: KindEncryption): T {
     const { key, data } = row;

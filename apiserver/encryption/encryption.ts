@@ -61,8 +61,8 @@ export class Encryption {
   }
 
   /**
-   * Returns the encryption of a kind, from the first entry that names the kind. Without such an entry, every kind
-   * except the vault is stored in plain text.
+   * Returns the encryption of a kind, from the first entry that names the kind. The objects of a kind that no entry
+   * names are stored in plain text. The vault is always encrypted.
    */
   of(kind: StoredKind): KindEncryption {
     if (kind.group === vaultKind.group && kind.plural === vaultKind.plural) return this.#vault;

@@ -65,9 +65,9 @@ export class Administrator implements TokenAuthenticator {
   };
 
   /**
-   * Makes the token in the file the valid one. Rejects when another token has replaced the token in the file. If there
-   * is no file, creates a token and the file. But if a shared database already has a token, creates neither, because
-   * another machine has the file.
+   * Makes the token in the file the valid one. Rejects when the file has a former token, which another token has
+   * replaced. If there is no file, creates a token and the file. But if a shared database already has a token, creates
+   * neither, because another machine has the file.
    */
   async open(): Promise<void> {
     const { file, vault, isShared, logger } = this.#parts;

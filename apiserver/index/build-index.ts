@@ -21,9 +21,10 @@ export interface IndexShape {
   /** The position of the index's values in `Entry.values`. */
   readonly position: number;
   /**
-   * Returns the values under which this index has an item for an entry. `values` are the values of the entry at
-   * `position`. An index of values has all of them, or only the first or the last. An index of the entries without a
-   * value has each such entry under the empty string. The result is distinct, and in the order of code points.
+   * Returns the values under which this index has an item for an entry; they are distinct, and in the order of code
+   * points. `values` are the values of the entry at `position`. Depending on the index, the function returns all of
+   * them, only the first, or only the last. For an index of the entries without a value, it returns one empty string if
+   * `values` is empty, otherwise an empty list.
    */
   readonly itemsOf: (values: readonly string[]) => readonly string[];
   readonly itemValues: ItemValues;

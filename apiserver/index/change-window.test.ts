@@ -155,7 +155,7 @@ describe('ChangeWindow', () => {
     expect(former).to.deep.equal(expected);
   });
 
-  it('reads each record from its new position when the caller of states() moves records, even if changes are added and dropped', () => {
+  it('reads each record at its new position after the caller of states() has moved the record, even if changes are added and dropped', () => {
     const model = new Model();
     model.push(4000);
     for (let round = 0; round < 3; round += 1) {

@@ -20,7 +20,7 @@ export class ChangeWindow {
   #numbers = new BlockNumbers();
   /** The packed changes, in parts of `packedTogether` changes. */
   #packed: PackedChanges[] = [];
-  /** The number of dropped changes in the first item of `#packed`. They are its first changes. */
+  /** The number of dropped changes at the beginning of the first item of `#packed`. */
   #head = 0;
   #recent: FeedChange[] = [];
   /** The number of unfinished iterations over {@link states}, which may pause between two steps. */

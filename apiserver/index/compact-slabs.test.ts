@@ -21,7 +21,7 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-/** An entry of an object's current or former state, and the bytes that the entry must have. */
+/** The entry that holds an object in its current state or in a former one, and the bytes that the entry must have. */
 interface State {
   readonly entry: StoredEntry;
   readonly content: Buffer;

@@ -113,7 +113,7 @@ function rowOf(table: EntryTable, { key, revision }: StoredEntry): StoredEntry |
 
 function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): StoredEntry {
   // A record must begin at a multiple of four, but the object's bytes before the record may begin anywhere. So the
-  // copied part begins at the last multiple of four that is not behind the beginning of the object's bytes.
+  // copied part begins at the position of the object's bytes, rounded down to a multiple of four.
   const from = start & ~3;
   const place = slabs.copy(block, from, start - from + footprint);
   return new StoredEntry(place.block, place.at + at - from);

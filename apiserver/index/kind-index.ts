@@ -50,7 +50,7 @@ export class KindIndex {
     this.#parts = [this.#values, this.#absent, this.#smallest, this.#largest].filter((part) => part !== undefined);
   }
 
-  /** The index of the values: an {@link Entry} has one item for each of its values at {@link position}. */
+  /** The index of entries with values. An {@link Entry} has one item for each value that it has at {@link position}. */
   get values(): SortedIndex {
     return this.#values.get();
   }

@@ -116,8 +116,8 @@ export class LazyIndex {
   }
 
   /**
-   * Removes the row from the index under each item that its old values have and its new values do not have. Call this
-   * before the row changes, and {@link enter} afterward.
+   * Removes the items that the index has for the row before the change, but not after it. Call this before the row
+   * changes, and {@link enter} afterward.
    */
   leave(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
@@ -126,8 +126,8 @@ export class LazyIndex {
   }
 
   /**
-   * Inserts the row under each item that its new values have and its old values do not have. Call this after the row
-   * has changed.
+   * Inserts the items that the index has for the row after the change, but not before it. Call this after the row has
+   * changed.
    */
   enter(row: number, change: ValueChange): void {
     const index = this.#following(row, change);

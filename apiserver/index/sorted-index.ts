@@ -13,8 +13,9 @@ export type Visit = (entry: Entry, row: number) => boolean;
 
 /**
  * Where the values of an index's items are. `stored`: with the items. `none`: they are not stored, because all are the
- * empty string. `position` and `isLast`: in the records of the stored objects. A record has the values of all indexes.
- * The value of an item is the record's first value in the index at `position`, or the last one if `isLast`.
+ * empty string. `position` and `isLast`: in the records of the stored objects. A record has the values of all indexes;
+ * `position` selects the index. The value of an item is the first of the record's values for this index, or the last
+ * one if `isLast`.
  */
 export type ItemValues = 'stored' | 'none' | { readonly position: number; readonly isLast: boolean };
 
@@ -24,8 +25,9 @@ interface Position {
 }
 
 /**
- * The position to search for. `tie` selects it among the items with the value `value`, which are in the order of their
- * objects' names: before all of them, after all of them, or at the place of a row of the table.
+ * The position to search for. The items with the value `value` are in the order of their objects' names. `tie` selects
+ * a position among these items: before all of them, after all of them, or the place of the object whose row in the
+ * {@link EntryTable} has this number.
  */
 interface Probe {
   readonly value: string;

@@ -22,8 +22,8 @@ export interface DatabaseInspection {
 
 export interface InspectDatabaseOptions {
   /**
-   * The path of the encryption configuration. Default: the file `encryption.key` in the folder of the SQLite file, or
-   * in `./data` for other databases.
+   * The path of the encryption configuration with the keys of encrypted objects. Default: the encryption configuration
+   * that the server creates, in the file `encryption.key` beside a SQLite database, or else in `./data`.
    */
   readonly encryptionConfig?: string;
 }

@@ -24,7 +24,7 @@ export class ComponentNames {
     if (component === model.schemaName) return `${prefix}${kind}`;
     if (this.#ownerOf(component) === kind && component !== kind) return `${prefix}${component}`;
     if (/^[A-Za-z0-9._-]+$/.test(component)) return `${prefix}${kind}.${component}`;
-    // An OpenAPI document, unlike `$defs`, does not allow all names, so other names are encoded.
+    // `$defs` allows names with any characters, but OpenAPI does not, so a name that OpenAPI refuses is encoded.
     return `${prefix}${kind}-${Buffer.from(component).toString('hex')}`;
   }
 
@@ -41,9 +41,9 @@ export class ComponentNames {
   }
 
   /**
-   * Returns the kind with whose name the name of a schema starts, such as Person for PersonSpec; the longest one if
-   * there are several. Only the model of this kind names the schema `PersonSpec`; the model of another kind, such as
-   * Team, names its own schema `Team.PersonSpec`, so that the two names differ.
+   * Returns the kind whose name is the start of `component`, the name of a schema: Person for PersonSpec. If there are
+   * several such kinds, returns the longest one. Only the model of this kind names the schema `PersonSpec`; the model
+   * of another kind, such as Team, names its own schema `Team.PersonSpec`, so that the two names differ.
    */
   #ownerOf(component: string): string | undefined {
     if (!/^[A-Za-z0-9]+$/.test(component)) return undefined;

@@ -40,10 +40,10 @@ type Part = 'account' | 'home' | 'address';
 
 /**
  * Slows down logins that fail again and again, by account and by address. Failures on this replica count immediately.
- * The failures of all replicas arrive a second later, and are kept over a restart. A login waits for the longer of two
- * times: one results from the failures on this replica, the other from those of all replicas. An account at an address
- * from which it has logged in before has a separate count, so that failures at other addresses do not lock out its
- * owner.
+ * The failures of all replicas arrive about a second later, or about half a minute later while logins of many accounts
+ * or from many addresses fail, and are kept over a restart. A login waits for the longer of two times: one results from
+ * the failures on this replica, the other from those of all replicas. An account at an address from which it has logged
+ * in before has a separate count, so that failures at other addresses do not lock out its owner.
  */
 export class LoginThrottle {
   readonly #clock: Clock;

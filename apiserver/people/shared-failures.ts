@@ -59,11 +59,12 @@ export interface SharedFailuresParts {
 }
 
 /**
- * The failed logins of all replicas. They are kept over a restart, and other replicas receive them a second later.
- * Failures are counted by key: an account, an address, or a pair of both. Clients without credentials can cause
- * failures, so their cost is limited to eight small writes a second, and 10,240 keys. Keys with few failures are
- * dropped first, so that many keys cannot displace a key that fails often. Failures for names without a user also
- * count, so that the server does not reveal which names have a user.
+ * The failed logins of all replicas. They are kept over a restart. Failures are counted by key: an account, an address,
+ * or a pair of both. Clients without credentials can cause failures, so their cost is limited to eight small writes a
+ * second, and 10,240 keys. Other replicas receive a failure about a second later, or about half a minute later when the
+ * failures of many keys wait to be written. Keys with few failures are dropped first, so that many keys cannot displace
+ * a key that fails often. Failures for names without a user also count, so that the server does not reveal which names
+ * have a user.
  */
 export class SharedFailures {
   readonly #parts: SharedFailuresParts;

@@ -37,7 +37,7 @@ describe('deleteEntries', () => {
     }
   });
 
-  it('deletes the wanted entries, at most `atOnce` at a time, and rejects with the first failure afterwards', async () => {
+  it('deletes the wanted entries, at most `atOnce` at a time; after all deletions, rejects with the first failure', async () => {
     const [deleted, running] = [new Set<string>(), { now: 0, most: 0 }];
     const remove = async (_resource: Resource, { name }: { readonly name: string }): Promise<void> => {
       running.most = Math.max(running.most, (running.now += 1));

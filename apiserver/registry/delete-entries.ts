@@ -29,8 +29,8 @@ export interface DeleteEntriesParts {
 
 /**
  * Deletes objects of one kind, `atOnce` at a time. An object that is already gone is not a failure, and a refused
- * deletion does not stop the others. Rejects with the first failure after all deletions. A ServiceUnavailable error
- * makes it reject immediately.
+ * deletion does not stop the others: after all deletions have ended, the function rejects with the first failure. When
+ * a deletion fails with ServiceUnavailable, the function rejects immediately.
  */
 export async function deleteEntries(
   registry: Registry,

@@ -233,7 +233,7 @@ describe('compileSchema with an invalid schema', () => {
     ).to.throw('__proto__');
   });
 
-  it('refuses a default that contains itself: {} in a schema that its own property refers to, or [null] in a schema that its own items refer to', () => {
+  it('refuses a default that contains itself: {} for a schema with a property of the same schema, or [null] for a schema with items of the same schema', () => {
     const self: JsonSchema = { $ref: '#/components/schemas/Node', default: {} };
     expect(() => field(self, { Node: { type: 'object', properties: { next: self } } })).to.throw(
       RangeError,

@@ -15,9 +15,9 @@ import type { SchemaOrigin } from './judge/validator.ts';
  */
 export interface ObjectSchema {
   /**
-   * Compiles the patterns. Returns a promise that resolves when they are compiled; after that, returns undefined. An
-   * earlier validation is correct as well, but may have to compile the patterns first. Absent for a schema whose
-   * patterns are already compiled.
+   * Compiles the patterns. Returns a promise that resolves when all patterns are compiled; after that, returns
+   * undefined. A validation before that has the same result, but may have to compile patterns first. Absent for a
+   * schema whose patterns are already compiled.
    */
   readonly whenReady: (() => Promise<void> | undefined) | undefined;
   /**

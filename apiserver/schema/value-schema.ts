@@ -11,8 +11,8 @@ const maxNodes = 25_000;
 /** The result of {@link ValueSchema.judge}. */
 export interface JudgedValue {
   /**
-   * A copy of the value, with defaults and without unknown fields; the value itself if it has more than 25,000 fields
-   * and items.
+   * A copy of the value, with defaults and without unknown fields. For a value with more than 25,000 fields and items:
+   * the value itself, unchanged.
    */
   readonly value: unknown;
   /** The paths of the unknown fields, at most 100. */

@@ -164,7 +164,7 @@ describe('controllers of the server and concurrent writers', () => {
       const adopted = client.patch(Note, 'owned', { type: 'merge', patch });
       await eventually(asked.isReached);
       await client.delete(Note, 'owner');
-      // The garbage collector checks `owned` before `sibling`, so it has checked `owned` once `sibling` is deleted.
+      // The garbage collector checks `owned` before `sibling`. So when `sibling` is deleted, `owned` has been checked.
       await eventually(async () => !(await namesOf(Note, replica)).includes('sibling'));
       asked.open();
       await adopted;

@@ -136,7 +136,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       store.isDeaf = false;
       store.hear(await store.currentRevision());
       // The follower of the second server waits some milliseconds for the delayed commit, so the test advances the
-      // clock until this server no longer has the definition.
+      // clock until the second server no longer has the definition.
       await eventually(async () => {
         await clock.advance(1_000);
         return (await send(second, `${path}?resourceVersion=0`)).status === 404;
@@ -192,7 +192,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  it('keep their new objects after they are deleted and created again, even if a create that a replica planned before the deletion reaches the database only then', async () => {
+  it('keep the new objects of a definition that was deleted and created again, even if a replica then commits a create that it planned before the deletion', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;

@@ -120,7 +120,7 @@ describe('connections of a server', () => {
     expect(idle.map(({ readableEnded }) => readableEnded)).to.deep.equal([false, true, false]);
   });
 
-  it('with only a part of their next request are closed when a new connection arrives and the maximum number is open', async () => {
+  it('that have delivered only a part of their next request are closed when a new connection arrives and the maximum number is open', async () => {
     await start(4);
     for (let index = 0; index < 4; index += 1) {
       const socket = await open(whole);
@@ -193,7 +193,8 @@ describe('requests that wait behind another request on their connection', () => 
     await eventually(() => closed > 0);
     expect(responses.length).to.be.above(100);
     for (const socket of sockets) socket.destroy();
-    // The server does not read from these connections, so it would not notice that the clients have closed them.
+    // The server has paused these connections, so it does not notice that the clients have closed them. The test closes
+    // the server's ends, too, because `close` would wait for them.
     for (const { req } of responses) req.socket.destroy();
     await listener.close();
   });

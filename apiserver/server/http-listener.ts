@@ -208,7 +208,8 @@ function refuseUnknown(response: ServerResponse): void {
 const fixedOptions = {
   maxHeaderSize,
   keepAliveTimeout: keepAliveTimeoutMs,
-  // The origin guard refuses a request without Host with a Status, so Node need not refuse it.
+  // If neither a Host header nor the URL names a host, the origin guard refuses the request and responds with a Status.
+  // So Node need not require the header.
   requireHostHeader: false,
   IncomingMessage: ServedRequest,
 } as const;

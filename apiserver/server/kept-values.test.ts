@@ -304,7 +304,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept if the index function has no `definition`; the start logs an error if this function returns two different values for one object [slow]', async () => {
+  it('are not kept if the index function has no `definition`; a start then computes the values of a sample of objects twice, and logs an error if the two results differ [slow]', async () => {
     await start();
     await stop();
     logged = [];

@@ -40,7 +40,7 @@ export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, pa
 
 /** Returns the text of a complete HTTP response, after which the connection is closed. */
 export function malformedResponse({ line, code, reason, message }: MalformedAnswer): string {
-  // Kubernetes has no reason for the codes 408 and 431, so the code of the Status is set separately.
+  // No `reason` of Kubernetes stands for the code 408 or 431, so the code of the Status is set separately.
   const status = JSON.stringify({ ...new ApiError(reason, message).toStatus(), code });
   const headers = [
     'Content-Type: application/json',

@@ -38,7 +38,7 @@ export class RequestTurns {
     const bytes = sizeOf(response.req);
     const assign = response.assignSocket.bind(response);
     this.#add(socket, bytes);
-    // Node calls `assignSocket` when the previous response was sent, and has no other signal for the end of a response.
+    // Node calls `assignSocket` of a queued response when the previous response on the connection was sent.
     response.assignSocket = (assigned) => {
       assign(assigned);
       this.#remove(socket, bytes);

@@ -10,8 +10,8 @@ const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
 /**
- * A batch with this many operations is sent before the end of the turn of the event loop. This does not apply to a
- * shared store, in which each transaction is expensive.
+ * When this many operations are ready, a batch is sent without waiting for the end of the turn of the event loop. This
+ * does not apply to a shared store, in which each transaction is expensive.
  */
 const enough = 32;
 
@@ -87,9 +87,9 @@ interface Requirement {
 export class GroupCommit {
   readonly #store: CommittingStore;
   /**
-   * The number of ready operations that are sent before the end of the turn of the event loop. It is unlimited for a
-   * shared store, where few large batches are faster: a transaction costs as much as 20 to 30 operations, the disk of
-   * the database server may be slow, and transactions of other replicas come in between.
+   * The number of ready operations at which a batch is sent without waiting for the end of the turn of the event loop.
+   * Infinite for a shared store, where few large batches are faster: a transaction costs as much as 20 to 30
+   * operations, the disk of the database server may be slow, and transactions of other replicas come in between.
    */
   readonly #enough: number;
   readonly #options: GroupCommitOptions &
@@ -226,8 +226,8 @@ export class GroupCommit {
       return this.#onFailed(batch, error);
     }
     this.#inFlight = 0;
-    // The results of a small batch are delivered first, because no operation is ready for the next batch. The writes
-    // that callers submit after these few results are sent at the end of the turn anyway.
+    // The results of a small batch are delivered before the next batch is sent, because no operation is ready for the
+    // next batch. The writes that callers submit after these few results are sent at the end of the turn.
     const isSmall = batch.length < enough && this.#ready.length === 0 && this.#unanswered === 0;
     if (isSmall && this.#options.follow === undefined) {
       this.#answer(batch, committed.outcomes);
@@ -268,9 +268,9 @@ export class GroupCommit {
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refusals do not count toward the limit of results per turn, so that they are delivered together: the writes of
-      // most refused operations are planned again immediately, and the plans of one turn that need the database's
-      // revision share one read of it.
+      // Refusals do not count toward the limit of results per turn, so that they are delivered together. Most refused
+      // writes are planned again immediately. If several plans in the same turn need the revision of the database, one
+      // read of the revision serves all of them.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;

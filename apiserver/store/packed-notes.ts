@@ -8,7 +8,7 @@ export interface PackedNotes {
   readonly bytes: Uint8Array;
 }
 
-/** Packs the notes of operations or changes. Returns undefined when there are no notes. */
+/** Copies the notes of operations or changes into one array of bytes. Returns undefined when there are no notes. */
 export function packNotes(noted: readonly { readonly note?: Uint8Array | undefined }[]): PackedNotes | undefined {
   let total = 0;
   for (const { note } of noted) total += note?.length ?? 0;

@@ -5,7 +5,7 @@ export interface Schema {
   readonly migrations: readonly string[];
   /** The schema version of the database, which is the number of migrations that it has had; 0 for a new database. */
   readonly version: number;
-  /** The name that messages give the database. */
+  /** The name of the database, for messages. */
   readonly name: string;
 }
 

@@ -202,7 +202,7 @@ export function describeRequiredClaims(store: () => Store): void {
   const lease = (add: readonly Claim[]): Operation => ({ ...create('lease', '', add), ...leases });
   const requires = [{ ...leases, claim: term }];
 
-  it('commits a write that requires a claim that another object holds', async () => {
+  it('commits a write if another object holds the claim that the write requires', async () => {
     await written(store(), lease([term]));
     const [a = 0] = await written(store(), { ...create('a', '1'), requires });
     const update: Operation = { op: 'update', key: key('a'), kind, expect: a, data: bytes('2'), requires };

@@ -75,9 +75,9 @@ async function beginTurns(): Promise<void> {
 }
 
 /**
- * Writes transactions that create several objects and a log entry each, but do not write the head key. The only
+ * Writes transactions. Each one creates several objects and one log entry, but does not write the head key. The only
  * condition of a transaction is that its objects do not exist yet. etcd checks this condition in the transaction, so
- * the function reads nothing before.
+ * the function reads nothing before the transaction.
  */
 async function writeAlone({ count, size }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width: 1 }, async () => {

@@ -18,7 +18,7 @@ interface Watcher {
   received: number;
 }
 
-/** The maximum time of a slice of writes to watchers. Between slices, the server adds a frame for each POST. */
+/** The maximum time of a slice of writes to watchers. Between slices, the server makes a frame of each POST's body. */
 const sliceMs = 2;
 
 const watchers: Watcher[] = [];

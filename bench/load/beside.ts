@@ -49,9 +49,9 @@ export async function besideOther(
   const count = Math.ceil((rounds * seconds * 1000) / turnMs);
   await alternate(Math.ceil((seconds * 1000) / turnMs), turns);
   const found = await alternate(count, turns);
-  // `costs` counts the processor time of a contestant's process until the contestant's next turn. When both contestants
-  // are the same process, that time includes the turns of the other contestant. `ownCosts` counts only the time within
-  // the turns.
+  // For each turn of a contestant, `costs` counts the processor time of its process until the contestant's next turn
+  // starts. When both contestants are the same process, this time would include turns of the other contestant, so
+  // `ownCosts` is used: it counts only the time within each turn.
   const isShared = ours.child === limit.child;
   const costOf = (taken: Turns): number => quickerHalf(isShared ? taken.ownCosts(count) : taken.costs(count));
   const [cost, otherCost] = [costOf(own), costOf(other)];
@@ -117,9 +117,9 @@ class Turns implements Disposable {
   }
 
   /**
-   * Returns the mean processor time of a request in each of the last `count` turns of this server, in microseconds.
-   * Processor time after a turn also counts, until this server's next turn starts, because the server may do work after
-   * its last response.
+   * Returns the mean processor time of a request in each of the last `count` turns (calls of {@link take}), in
+   * microseconds. Processor time after a turn also counts, until this server's next turn starts, because the server may
+   * do work after its last response.
    */
   costs(count: number): readonly number[] {
     const starts = [...this.#taken.map(({ startMs }) => startMs), this.#served.child.cpuMs()];
@@ -130,8 +130,8 @@ class Turns implements Disposable {
   }
 
   /**
-   * Returns the mean processor time of a request in each of the last `count` turns of this server, in microseconds.
-   * Processor time after the last response of a turn does not count.
+   * Returns the mean processor time of a request in each of the last `count` turns (calls of {@link take}), in
+   * microseconds. Processor time after the last response of a turn does not count.
    */
   ownCosts(count: number): readonly number[] {
     return this.#taken.slice(-count).map(({ startMs, endMs, sent }) => ((endMs - startMs) / sent) * 1000);

@@ -29,9 +29,9 @@ import { SharedRun } from './shared-run.ts';
 const maxNamespaces = 100;
 
 /**
- * Receives each change of the objects in an {@link InformerBacking}, after this storage has the change. When the
- * storage follows the server again after a pause, the sink also receives the differences between the objects before the
- * pause and those after it. The methods do not throw.
+ * Receives each change of the objects in an {@link InformerBacking}, after the backing has the change. When the backing
+ * follows the server again after a pause, the sink also receives the differences between the objects before the pause
+ * and those after it. The methods do not throw.
  */
 export interface BackingSink<T extends ApiObject> {
   added(state: KeyedObject<T>): void;

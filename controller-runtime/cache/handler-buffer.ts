@@ -100,7 +100,8 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   }
 
   /**
-   * Returns the next events in their order. At the end of a snapshot, the list may be empty although more events wait.
+   * Returns the next events in their order. At the end of the snapshot that {@link pushAll} added, the list may be
+   * empty although more events wait.
    */
   #takeBatch(): readonly HandlerEvent<T>[] {
     if (this.#ahead.length > 0) return this.#ahead.splice(0, deliveriesPerTurn);

@@ -61,8 +61,8 @@ const suffixLength = 16;
 /**
  * Limits the number of events by the rules of client-go. An identical event only increases a count. Starting with the
  * tenth message, events that differ only in their message become one event, until there is no such event for ten
- * minutes. For each object, a burst has at most 25 writes of events, which includes writes of a higher count; one more
- * is allowed every five minutes.
+ * minutes. For each object, a burst has at most 25 writes of events, including those that only increase a count; one
+ * more is allowed every five minutes.
  */
 export class EventCorrelator {
   readonly #clock: Clock;

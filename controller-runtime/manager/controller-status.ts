@@ -13,8 +13,8 @@ export interface ControllerStatus {
    */
   readonly shards?: { readonly held: readonly number[]; readonly of: number };
   /**
-   * The reason why the controller can no longer reconcile keys: runs that do not end occupy all of its workers. Absent
-   * while it can.
+   * A message that names the keys of runs that have exceeded their timeout and have not ended. Present only while such
+   * runs occupy all workers of the controller, so that it can reconcile no other key.
    */
   readonly problem?: string;
 }

@@ -11,8 +11,8 @@ export interface KeyState {
    */
   readonly attempts: number;
   /**
-   * The time of the end of the first run that `attempts` counts, in milliseconds since 1970; absent when `attempts` is
-   * 0.
+   * The time at which the first of the runs counted in `attempts` ended, in milliseconds since 1970; absent when
+   * `attempts` is 0.
    */
   readonly failingSince?: number;
   /**

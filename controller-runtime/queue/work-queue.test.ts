@@ -222,7 +222,7 @@ describe('WorkQueue', () => {
     expect(stateOf(queue, 'a')).to.equal('ready');
   });
 
-  it('resets the failures of a key that exceeds the retry limit, and does not park the key, if its object changed during the run', () => {
+  it('does not park a key whose object changed during the run that exceeded the retry limit, and resets its failures', () => {
     const queue = new WorkQueue({ clock, retryLimit: 0 });
     queue.add('a');
     queue.get();

@@ -118,7 +118,8 @@ export function createTestKit(options: TestKitOptions): TestKit {
 
 /**
  * Returns the object that sends the writes of runs one at a time; undefined if `stepped` is false and `invariants` is
- * not set. Without this object, the controllers of the kit share the caches of the kit's client.
+ * not set. With this object, the controllers of the kit use the client of this object, which has its own caches.
+ * Without this object, the controllers use the kit's client and its caches.
  */
 function runWritesOf(options: TestKitOptions, client: Client): RunWrites | undefined {
   const { controllers = [], clock, stepped = false, invariants } = options;

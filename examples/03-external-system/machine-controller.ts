@@ -11,8 +11,8 @@ export function machineController(cloud: Cloud) {
     backoff: { baseMs: 1000, maxMs: 60_000 },
     async reconcile({ object, status, event, signal }) {
       try {
-        // The uid is the machine's id. So if a run gets no response, the next run finds the machine, and a new object
-        // of the same name gets another machine.
+        // The uid is the machine's id. If a run gets no response, the next run finds the machine by this id. If the
+        // Machine is deleted and created again under the same name, it has a new uid, and so gets another machine.
         const id = object.metadata.uid;
         const { size } = object.spec;
         const found = await cloud.find(id, signal);

@@ -50,8 +50,8 @@ function pagesBelow({ path }) {
 }
 
 /**
- * Adapts the links of the book to the site: a link to a README.md becomes a link to an index.md, and of a link to a
- * file that is not a page of the site, only the text remains.
+ * Adapts the links of the book to the site. A link to a README.md becomes a link to an index.md. A link to a file that
+ * is not a page of the site becomes plain text.
  */
 function useSiteLinks(markdown) {
   markdown.core.ruler.push('site-links', ({ tokens, env }) => {

@@ -28,8 +28,8 @@ export const objectModel: SequentialModel<KeyState, Operation> = {
   step,
   formatState: ({ revision, object }) =>
     `${revision} ${object === undefined ? 'absent' : [object.uid, object.revision, object.version, object.value].join()}`,
-  // The effect does not contain the written value. A write whose outcome is unknown has a value that no client has
-  // read. So two such writes are interchangeable, even if they write different values.
+  // The effect does not contain the written value. When a client has read the value of a write, the outcome of the
+  // write is known. So two writes with unknown outcomes are interchangeable, even if they write different values.
   effectOf: ({ request }) => `${request.verb} ${'expect' in request ? JSON.stringify(request.expect) : ''}`,
 };
 
@@ -104,8 +104,8 @@ function meets(object: KnownObject | undefined, request: Operation['request']): 
   if (object === undefined) return false;
   const { uid, revision, version }: Expectation = 'expect' in request ? request.expect : {};
   return (
-    // While no client has read the uid or the revision of the object, it is undefined here. A client that sends a
-    // precondition then sends another value, so the precondition is not met.
+    // `object.uid` or `object.revision` is undefined until a client has read it. No client can send an unread value as
+    // a precondition, so until then, a precondition on this field is not met.
     (uid === undefined || uid === object.uid) &&
     (revision === undefined || revision === object.revision) &&
     (version === undefined || version === object.version)

@@ -95,7 +95,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     await eventually(async () => (await kubectl.server.get(path)).body.metadata.deletionTimestamp !== undefined);
     const waiting = kubectl.succeeds('wait', '--for=delete', 'ns/post', `--timeout=${testPatienceMs(10)}s`);
     await kubectl.server.patch(path, { metadata: { finalizers: null } });
-    // The command prints nothing if the namespace is deleted before its request.
+    // If the namespace is deleted before kubectl sends its request, kubectl prints nothing.
     expect(await waiting).to.be.oneOf(['namespace/post condition met\n', '']);
     expect((await kubectl.run('get', 'ns', 'post')).stderr).to.contain('not found');
     expect(await kubectl.succeeds('get', 'letters', '-A', '--ignore-not-found')).to.equal('');

@@ -59,7 +59,7 @@ describe('the recorded requests of kubectl 1.32.5, one command after the other [
     const why = isLeft
       ? 'the recorded server kept deleted objects with a finalizer, because it had no garbage collector'
       : deviations[command];
-    // The responses of all watches have the same form. So all tests of watches except one are slow tests.
+    // The responses of all watches have the same form, so one watch is enough for a run without slow tests.
     const tier = / (-w|--watch)/.test(command) && !command.endsWith('persons -w') ? ' [slow]' : '';
     it(`${index} ${command}${why === undefined ? '' : `, not as recorded: ${why}`}${tier}`, async () => {
       const statuses: number[] = [];

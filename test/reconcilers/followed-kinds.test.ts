@@ -195,7 +195,7 @@ describe('the kinds that a controller follows', () => {
     await server.stop();
   });
 
-  it('ignore own writes also when addWatch added them, if they have ignoreOwnWrites', async () => {
+  it('with ignoreOwnWrites, enqueue no key for own updates, even if addWatch added the kind', async () => {
     let runs = 0;
     const clock = new FakeClock();
     const server = await startTestServer({ clock, models: [Team, Worker] });

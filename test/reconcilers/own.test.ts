@@ -270,7 +270,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are kept while another dependent is being deleted whose `created-after` annotation names them', async () => {
+    it('are kept while another dependent, which is being deleted, names them in its `created-after` annotation', async () => {
       const results: OwnResult[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const [desk, late] = [{ id: 'desk' }, { after: object.spec.size === 2 ? ['desk'] : [] }];

@@ -205,7 +205,7 @@ describe('the explanation of an object', () => {
     };
     await report(1, { gil: 'parked', hal: 'delayed' });
     await report(2, { gil: 'delayed', hal: 'parked' });
-    // A terminal error parks a key without a failure that counts, so the report has no time.
+    // A terminal error parks a key, but does not increase `attempts`, so this report has no `failingSince`.
     await report(3, { ivy: 'parked' });
     const { items } = (await get('/debug/stuck')) as {
       readonly items: readonly { readonly object: { readonly name: string }; readonly problem: string }[];

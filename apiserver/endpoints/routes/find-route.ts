@@ -6,7 +6,10 @@ import type { ServerRequest } from './server-request.ts';
 
 /** A request, and the segments of its path. */
 export interface RouteQuery {
-  /** The request. {@link findRoute} tries an entry with a copy of the request that has the entry's path variables. */
+  /**
+   * The request. A route or a router function whose path has variables gets a copy of the request from
+   * {@link findRoute}, with the values of these variables.
+   */
   readonly request: ServerRequest;
   readonly method: string;
   /** The segments of the whole path, from `splitPath`. */

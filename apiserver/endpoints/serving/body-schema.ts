@@ -11,8 +11,8 @@ const compiled = new WeakMap<JsonSchema, BodyCheck>();
 /**
  * Returns a function that checks the body of a request with this schema. Each schema object is compiled once.
  * @throws Error for a schema with a `$ref`, because there are no other schemas to which a `$ref` can refer, and for a
- * schema with a pattern that RE2 does not support. For a schema with more than 300 subschemas and enum values, this
- * function does not look for these two mistakes.
+ * schema with a pattern that RE2 does not support. `bodyCheck` does not look for these two mistakes in a schema with
+ * more than 300 subschemas and enum values.
  */
 export function bodyCheck(schema: JsonSchema): BodyCheck {
   const known = compiled.get(schema);

@@ -3,8 +3,9 @@ import type { EndpointRevision } from './group-rules.ts';
 export interface EndpointOwnerOptions {
   /**
    * The group in the plugin's manifest. The plugin's endpoints must be in this group or below it. If the manifest has
-   * no group, the endpoints may be in any group, except a reserved group, and a group that equals, or is below, the
-   * group of another plugin, or of a kind that another plugin, a CustomResourceDefinition or the server declares.
+   * no group, the endpoints may be in any group that is neither reserved nor taken. A group is taken if it equals, or
+   * is below, one of these groups: the group of another plugin's manifest, or the group of a kind that another plugin,
+   * a CustomResourceDefinition or the server declares.
    */
   readonly group?: string;
   /** The revision of the interface for which the plugin is written. Default: `2.15`. */

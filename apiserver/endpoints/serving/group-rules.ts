@@ -55,7 +55,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
 
 /**
  * True when the group in the plugin's manifest, `ownGroup`, equals another owner's group, `group`, or is a subdomain of
- * `group`. Then the plugin may use its own group, although this group is also in the domain of the other owner.
+ * `group`. Then the plugin may use `ownGroup` and its subdomains, although they belong to the other owner's domain.
  */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);

@@ -65,14 +65,17 @@ export function unsupported(accepted: readonly string[]): ApiError {
   return new ApiError('UnsupportedMediaType', message);
 }
 
-/** The typed kinds: a body with an object of such a kind may omit apiVersion and kind, see {@link typedBody}. */
+/**
+ * The typed kinds: the built-in kinds except User, the kinds of reviews, and CustomResourceDefinition. In a body, an
+ * object of such a kind may omit apiVersion and kind, see {@link typedBody}.
+ */
 const typedKinds: ReadonlySet<string> = new Set([
   ...builtinKinds.map(nameOf),
   ...reviewKinds.map(nameOf),
   nameOf({ group: 'apiextensions.k8s.io', kind: 'CustomResourceDefinition' }),
 ]);
 
-/** True for typed kinds, whose objects may omit apiVersion and kind in a body, see {@link typedBody}. */
+/** True for the {@link typedKinds}, whose objects may omit apiVersion and kind in a body. */
 export function isTypedKind(model: Pick<ModelDescriptor, 'group' | 'kind'>): boolean {
   return typedKinds.has(nameOf(model));
 }

@@ -53,7 +53,7 @@ export class JsonRewriter {
   #level: Level;
   #state: State = 'between tokens';
   /**
-   * The path to the member that is left out, from the next value that the rewriter reads. Undefined if this value does
+   * The path from the next value that the rewriter reads to the member that it leaves out. Undefined if this value does
    * not contain that member.
    */
   #path: readonly string[] | undefined;

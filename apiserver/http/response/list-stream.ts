@@ -123,8 +123,8 @@ function asStored(object: Buffer): Buffer {
 }
 
 /**
- * Sends YAML in pieces. A short list is sent as a whole: its YAML is shorter than {@link pieceBytes}, and no piece of
- * it needs the worker.
+ * Sends YAML in pieces. A piece that the worker thread writes is a promise. The YAML is sent as a whole if it is
+ * shorter than {@link pieceBytes} and none of its pieces is a promise.
  */
 export function sendYamlPieces(context: Context, pieces: EncodedPieces): void {
   const made: Buffer[] = [];

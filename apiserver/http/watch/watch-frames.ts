@@ -77,8 +77,8 @@ interface Range {
 }
 
 /**
- * When a change arrives later in the same pass, a batch of frames with at least this size stays as it is. Its watchers
- * get the change with their next batch. This saves time and memory.
+ * A batch of frames with at least this size is not made again when another change arrives in the same pass of a
+ * `FlushCycle`. The watchers of the batch get this change in their next batch. This saves time and memory.
  */
 const longBatchBytes = 32 * 1024;
 
@@ -108,7 +108,7 @@ export class PassCache {
    * Returns the next frames for the watchers of a group that have received all changes up to `revision`. All these
    * watchers share one batch. Makes a new batch if a change has arrived since the batch was made. But if a limit has
    * cut the batch, or if the batch has at least {@link longBatchBytes}, returns the same batch: its watchers are far
-   * behind, and get the change in a later batch.
+   * behind, and get the new change in a later batch.
    */
   batchOf(group: object, { revision, latest }: Range, make: () => Batch): Batch {
     const batches = mapIn(this.#batches, group);

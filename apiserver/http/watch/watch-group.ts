@@ -24,9 +24,9 @@ interface GroupOwner {
 
 /**
  * Watchers that receive the same events. A change wakes the group once, and not each watcher. The group writes to its
- * watchers in rotation: each pass begins after the watcher to which the previous pass wrote last. A change during a
- * pass reaches the remaining watchers in this pass. The next pass begins with the watchers that this pass wrote to
- * before the change.
+ * watchers in rotation: each pass begins after the watcher to which the previous pass wrote last. When a change comes
+ * during a pass, the remaining watchers receive it in this pass. The watchers to which the pass has already written
+ * receive it in the next pass.
  */
 export class WatchGroup implements Flushable {
   readonly #owner: GroupOwner;

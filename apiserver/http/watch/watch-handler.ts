@@ -67,8 +67,8 @@ export class WatchHandler {
     // The watch is counted here, before it starts, so that it also counts while it collects initial objects and waits
     // for revisions.
     const address = addressBlock(this.#parts.proxies.addressOf(context));
-    // The watch counts for the user who sent the request, so that a user who impersonates others gets no further
-    // watches.
+    // The watch counts for the user who sent the request, so that a user cannot exceed the limit of watches by
+    // impersonating others.
     const { username } = impersonatorOf(context) ?? callerOf(context);
     const onEnd = this.#takePlace([`address ${address}`, `user ${username}`]);
     try {

@@ -198,7 +198,8 @@ export class WatchStream implements Flushable, GroupMember {
     const frames: Buffer[] = [];
     const initialBytes = this.#collectInitial(frames);
     const { initial, resource } = this.#parts;
-    // If a webhook converts the objects, the first change may have to wait for it, while the initial objects need not.
+    // If a webhook converts the objects, the first change may have to wait for the webhook. The initial objects in
+    // `frames` are already converted, so they are sent first, without changes.
     const isEnough = initialBytes > batchBytes || (frames.length > 0 && resource.view !== undefined);
     if (this.#sentInitial < initial.length || isEnough) {
       this.#wake();

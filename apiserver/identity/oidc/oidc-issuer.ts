@@ -55,8 +55,8 @@ export class OidcIssuer implements JwtIssuer {
     const user = { ...found, isValid: () => expiresMs > clock.now() && isKnown() };
     return {
       expiresMs,
-      // A defined `audience` names another service. For it, the token is not valid here: other services verify tokens
-      // at the issuer themselves. A token whose key the issuer has withdrawn is invalid.
+      // Returns no user for a defined `audience`, which names another service: other services verify the tokens of
+      // this issuer themselves. Returns no user either when the issuer has withdrawn the token's key.
       userFor: (audience) => (audience === undefined && isKnown() ? user : undefined),
     };
   }

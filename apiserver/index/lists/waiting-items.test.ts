@@ -33,7 +33,7 @@ describe('WaitingItems', () => {
     expect(sorted([...returned.flat(), ...rest])).to.deep.equal(sorted(all));
   });
 
-  it('while 512 items are added, the calls of add return the 256 that were added first, sorted by value across the calls', () => {
+  it('while 512 items are added, the calls of add return the first 256 items; the results of all calls, one after the other, are sorted by value', () => {
     const waiting = new WaitingItems(byValue);
     const returned = itemsOf(512).map((item) => waiting.add(item));
     expect(returned.flat()).to.deep.equal(sorted(itemsOf(256)));

@@ -23,9 +23,9 @@ export interface Condition {
   /** False: an object meets the condition if one of its values passes the test. True: if none of them passes. */
   readonly negated: boolean;
   /**
-   * True when {@link candidatesOf} finds each object at most once for this condition's test. Then `Candidates.count` is
-   * the number of objects with a value that passes the test, unless the test has a function `accepts`, which may refuse
-   * some of the values.
+   * True when the ranges of the index that {@link test} selects contain each object at most once. If the condition is
+   * not negated, `Candidates.count` is then the number of objects with a value that passes the test. If the test has a
+   * function `accepts`, the count also includes objects whose values `accepts` refuses.
    */
   readonly onePerObject: boolean;
 }

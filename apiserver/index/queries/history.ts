@@ -132,8 +132,8 @@ export class History {
   }
 
   /**
-   * Drops the snapshots (kept results of queries) at revisions since which the feed no longer has all changes. Called
-   * when the feed has dropped changes.
+   * Drops each snapshot (the kept result of a query) whose revision is below {@link ChangeFeed.floor}: the feed no
+   * longer has all changes since this revision. Called when the feed has dropped changes.
    */
   prune(): void {
     for (const [key, { revision }] of this.#snapshots.entries()) {

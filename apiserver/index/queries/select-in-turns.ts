@@ -68,7 +68,7 @@ function checksOf({ conditions, order }: Query): number {
 /** Runs a query like {@link selectInTurns}, but always in several turns of the event loop. */
 export function selectLong(cache: KindCache, query: Query, page: PageBounds = {}): Promise<SelectedEntries> {
   const { candidates, total } = planOf(cache, query.conditions);
-  // If fewer than half of the objects are candidates, to sort the matches takes less time than to order all objects.
+  // If fewer than half of the objects are candidates, sorting the matches takes less time than ordering all objects.
   if (candidates !== undefined && candidates.count * 2 < cache.size)
     return selectAmong(placesOf(cache, candidates), query, page);
   return filterAll(cache, query, { page, total });

@@ -89,7 +89,7 @@ describe('the objects that select() visits', () => {
     });
   });
 
-  it('are, for a page of the objects that meet one requirement, far fewer than all that meet it, because the index knows the number of matches', () => {
+  it('are only a small part of the matching objects when a query with one requirement returns a page, because the index knows the number of matches', () => {
     const ofLabel = run({ labelSelector: [{ key: 'app', operator: 'in', values: ['a3'] }] }, { count: 20 });
     expect(ofLabel.total).to.equal(size / 10);
     expect(ofLabel.visited).to.be.at.most(400);

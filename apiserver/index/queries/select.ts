@@ -186,9 +186,9 @@ function walkAndFilter(cache: KindCache, query: Query, { plan, bounds }: Choice)
     visited++;
     return matches(query, entry);
   };
-  // When the page is complete but the total is unknown, the matches must still be counted. If the candidates are fewer
-  // than the entries that the walk has not visited, the walk stops, and all matches are counted among the candidates.
-  // Otherwise, the walk continues to the end.
+  // When the page is complete but the total is unknown, the matches must still be counted. If there are fewer
+  // candidates than entries that the walk has not visited, the walk stops, and the candidates are filtered to count all
+  // matches. Otherwise, the walk continues to the end and counts them.
   const mayStop = (): boolean =>
     matched >= bounds.to && (plan.total !== undefined || (candidates?.count ?? cache.size) < cache.size - visited);
   const emit = (entry: Entry): boolean => {

@@ -64,8 +64,8 @@ export class Follower {
   /** The latest revision that a hint reported, or that a caller waits for. It is lowered when the hint was wrong. */
   #heard = 0;
   /**
-   * The latest revision that a hint reported, or that a caller waits for. It is reset to 0 before each query for the
-   * database's revision. If the query finds no further changes, `#heard` gets this value.
+   * The latest revision that a hint reported, or a caller requested, since the last query for the database's revision
+   * began; 0 if there was none. If the query finds no further changes, `#heard` gets the value of `#news`.
    */
   #news = 0;
   #reading: Promise<void> | undefined;

@@ -13,7 +13,7 @@ interface Waiter {
 
 export interface RevisionsParts {
   readonly clock: Clock;
-  /** The revision of memory when the server starts. */
+  /** The revision that memory has reached when the server starts. */
   readonly start: number;
   /** The compactor, which counts the changes in the history. */
   readonly history: Pick<Compactor, 'record'>;

@@ -174,7 +174,10 @@ class Served {
     await this.#store.compact(this.#revision, 1000);
   }
 
-  /** Saves the values. Returns false after `calls` changes of the store: then the process counts as killed. */
+  /**
+   * Saves the values with at most `calls` changes of the store. Returns false when all these changes are used up: then
+   * the process counts as killed.
+   */
   async save(calls = Infinity): Promise<boolean> {
     this.#calls.left = calls;
     await this.#keeper.save(1);

@@ -40,8 +40,8 @@ export interface CreationRule {
 const claims = new WeakMap<Entry, RequiredClaim>();
 
 /**
- * Returns the claim that a namespace or definition holds. Each creation of an object in the namespace, or of the
- * defined kind, requires the claim.
+ * Returns the claim of a namespace or definition. Each creation of an object in the namespace, or of the defined kind,
+ * requires the claim.
  */
 export function liveClaim(resource: Resource, entry: Entry): RequiredClaim {
   const known = claims.get(entry);

@@ -123,7 +123,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return this.#slotOf(gvk)?.resource?.inVersion(gvk.version);
   }
 
-  /** Returns the error of each request for a kind, when its objects could not be indexed; undefined for other kinds. */
+  /** Returns the error for requests for a kind whose objects could not be indexed; undefined for other kinds. */
   failureOf(gvk: GroupVersionKind): ApiError | undefined {
     const slot = this.#slotOf(gvk);
     return slot?.hasFailed === true ? notServedYet(slot) : undefined;

@@ -15,7 +15,10 @@ export interface SyncParts {
    * already have received all changes up to `upTo`.
    */
   readonly replay: (upTo: number) => void;
-  /** Returns true when changes were lost, so that the kind's objects have to be read again. */
+  /**
+   * Returns true when changes since the kind began to open were dropped from memory or compacted, so that the kind's
+   * objects have to be read again.
+   */
   readonly isLost: () => boolean;
   /**
    * The generation of unique indexes at which the claims in the store were last known to be right; undefined when no
@@ -29,8 +32,9 @@ export interface SyncParts {
  * Makes the unique indexes and claims of a kind in the store equal to those of the {@link Resource}. In a store that
  * other processes share, also sets `generation` of the resource: the generation of the store's unique indexes, which
  * each write of the resource requires. In such a store, the claims are usually equal already, so they are first
- * compared without blocking the writes of other processes. Resolves with false when changes were lost: the caller must
- * then read the kind's objects again. Rejects with IndexBuildError when two objects have the same value.
+ * compared without blocking the writes of other processes. Resolves with false when {@link SyncParts.isLost} returns
+ * true: the caller must then read the kind's objects again. Rejects with IndexBuildError when two objects have the same
+ * value.
  */
 export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Promise<boolean> {
   const { store, revisions, replay, isLost, generation } = parts;

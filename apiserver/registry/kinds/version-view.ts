@@ -12,7 +12,10 @@ import type { Rules } from '../rules/write-request.ts';
 /** The maximum size in bytes of the cache of converted objects. Each version has its own cache. */
 const maxCachedBytes = 32 * 1024 * 1024;
 
-/** The limits of the objects that one call of {@link VersionView.fetch} reads. To read them takes some milliseconds. */
+/**
+ * The maximum number of objects that one call of {@link VersionView.fetch} reads, and the number of bytes after which
+ * the call reads no further object. Reading that much takes some milliseconds.
+ */
 const maxFetched = 100;
 const maxFetchedBytes = 1024 * 1024;
 
@@ -69,8 +72,8 @@ export class VersionView {
   }
 
   /**
-   * Fetches the conversions that {@link show} needs for the first of these entries: at least one entry, at most 100, and
-   * about 1 MiB. @throws ApiError InternalError
+   * Fetches the conversions that {@link show} needs for the first of these entries: at least one entry, at most 100,
+   * and about 1 MiB. @throws ApiError InternalError
    */
   async fetch(entries: Iterable<Entry>): Promise<void> {
     const pending: PendingConversion[] = [];

@@ -23,8 +23,9 @@ interface DecodeOptions {
   /** A function that freezes a value and everything in it. Without this function, nothing is frozen. */
   readonly freeze?: ((value: unknown) => unknown) | undefined;
   /**
-   * The number of bytes after which a step ends. The step still parses the current member, so it may parse twice as
-   * many bytes. A string is parsed in one step, even if it has more bytes than `most`. Default 16 KB.
+   * The number of bytes after which a step ends. Until then, the step parses whole members, each with at most `most`
+   * bytes, so it may parse about twice as many bytes. A member with more bytes than `most` is parsed in several steps,
+   * but a string always in one. Default 16 KB.
    */
   readonly most?: number;
 }

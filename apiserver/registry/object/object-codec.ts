@@ -82,8 +82,9 @@ export function withRevision(stored: Uint8Array, revision: number, allocate: All
   const at = marker + metadataMarker.length;
   const field = `"resourceVersion":"${revision}",`;
   const bytes = allocate(source.length + field.length);
-  // One call copies all bytes behind the space for the field. The next call moves the bytes before the field to the
-  // start. Two copies, one before the field and one after it, would each need a view of the source.
+  // `set` copies the whole source, shifted by the length of the field. `copyWithin` then copies the bytes before the
+  // field back to the start, and `write` fills the gap. Separate copies of the two parts of the source would each need
+  // a view of the source.
   bytes.set(source, field.length);
   bytes.copyWithin(0, field.length, field.length + at);
   bytes.write(field, at, 'latin1');

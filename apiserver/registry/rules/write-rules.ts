@@ -135,7 +135,8 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
   if (request.isLong) yield;
   const { managedFields, now, isLong } = request;
   const { shape } = schema;
-  // Without `managedFields`, which only a server-side apply has, the creator owns all fields of the new object.
+  // Only the request of a server-side apply has `managedFields`. Without them, the creator owns all fields of the new
+  // object.
   const entries =
     managedFields === undefined
       ? yield* trackCreation(object, { by: managerOf(rules, request, 'Update'), shape, now, isLong })
@@ -350,7 +351,7 @@ function withStatus(object: Stated, status: unknown): ObjectDraft {
 function withStored(rules: Rules, stored: Stated, next: Next): ObjectDraft {
   const { draft } = next;
   const keepStatus = next.keepStatus || rules.model.subresources.includes('status');
-  // Most drafts have no status, so they need not be copied.
+  // Only a draft with a status is copied. Most drafts have none, and get the stored status without a copy.
   if (keepStatus && draft.status !== undefined) return withStatus(draft, stored.status);
   if (keepStatus && stored.status !== undefined) draft.status = stored.status;
   return draft;

@@ -22,8 +22,8 @@ const maxSteps = 20_000_000;
 export const maxStepsAtOnce = 1_500_000;
 
 /**
- * The number that {@link PatternMatches.decide} adds to the steps of the matches each time it validates the value
- * again. This number of steps takes 10 ms, the maximum time of one validation.
+ * The number of steps that {@link PatternMatches.decide} counts for each repeated validation of the value, in addition
+ * to the steps of the matches. They take 10 ms, the maximum time of one validation.
  */
 const stepsPerPass = 500_000;
 

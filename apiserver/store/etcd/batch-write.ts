@@ -174,8 +174,9 @@ function previousName({ key }: Operation, { revision }: StoredObject): string {
 }
 
 /**
- * A large value is stored in several keys of etcd, under one id. Returns the ids of the large values of a change that
- * only the log still needs once the change is written. These values are deleted when the change is compacted.
+ * A large value is stored in several keys of etcd, under one id. Returns the ids of the large values that only the log
+ * needs after this change is written: the state of the object before the change, and for a deletion also the final
+ * state that the log records. These values are deleted when the change is compacted.
  */
 function garbageOf({ op, bytes, previous }: LoggedChange): string[] {
   const values = op === 'delete' ? [bytes, previous?.bytes] : [previous?.bytes];

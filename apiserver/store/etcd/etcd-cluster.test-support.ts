@@ -179,8 +179,8 @@ export class EtcdCluster {
   }
 
   /**
-   * Kills a member with SIGKILL, and resolves when its process has ended. Does not kill the member of the cluster that
-   * all test files share.
+   * Kills a member with SIGKILL, and resolves when its process has ended. Does nothing for the member of the cluster
+   * that all test files share, because the process of that member is not known here.
    */
   async kill(member: EtcdMember): Promise<void> {
     const child = member.process;

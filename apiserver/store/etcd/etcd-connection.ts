@@ -31,8 +31,8 @@ const callTimeoutMs = 5_000;
 const openTimeoutMs = 1_500;
 
 const options = {
-  // Responses are not limited: an object has up to 1.5 MiB, and a page has several objects. The server limits only
-  // requests.
+  // This client does not limit messages: an object has up to 1.5 MiB, and a page has several objects. etcd itself
+  // limits requests, but not responses.
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
   // The library must not repeat requests: the store itself repeats those that may be repeated, and looks up the outcome

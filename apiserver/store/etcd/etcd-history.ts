@@ -19,7 +19,7 @@ const revisionGap = 1_000_000;
 
 export interface EtcdHistoryParts {
   readonly layout: EtcdLayout;
-  /** The name that messages give the database. */
+  /** The name of the database, for messages. */
   readonly name: string;
   readonly uuid: () => string;
 }
@@ -144,10 +144,10 @@ export class EtcdHistory {
   }
 
   /**
-   * Checks that the history in the database contains the history that this process knows. `head` is the head that was
-   * read, `last` is the last revision that this process knew at the time of the read, and `record` is the record that
-   * the database has for this revision. If the database lacks the known history, starts a new epoch, unless `head`
-   * already has another epoch than `last`, and then rejects with StoreError `diverged`.
+   * Checks that the history in the database contains the history that this process knows. `head` is the value of the
+   * etcd key `head`. `last` is the last revision that this process knew when it read this key. `record` is the entry of
+   * the change log for the revision `last`; undefined if the log has none. Rejects with StoreError `diverged` if the
+   * database lacks the known history. If `head` and `last` have the same epoch, starts a new epoch before it rejects.
    */
   async #compare(
     connection: EtcdConnection,

@@ -6,7 +6,7 @@ import { parseEtcdUrl } from './etcd-url.ts';
 import { create, key, rejectionOf, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
-describe('a write of an etcd store for which etcd reports an exceeded quota', () => {
+describe("a store's write for which etcd reports an exceeded quota", () => {
   const etcd = EtcdTestCluster.useShared();
   let proxy: CallProxy;
   let prefix: string;
@@ -77,7 +77,7 @@ describe('a write of an etcd store for which etcd reports an exceeded quota', ()
     expect(await names()).to.deep.equal(['before', 'b', 'c'].map((name) => key(name)));
   });
 
-  it('that compacts the change log is acknowledged if etcd has executed the write despite the reported error', async () => {
+  it('is acknowledged if it is a compaction that etcd has executed despite the reported error', async () => {
     exceed('"compactRevision":1', (forward) => forward());
     expect(await store.compact(1, 10)).to.equal(1);
     expect(await rejectionOf(store.changes(0, 1))).to.have.property('name', 'CompactedError');

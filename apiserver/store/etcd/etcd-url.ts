@@ -48,7 +48,7 @@ export function parseEtcdUrl(url: string, env: NodeJS.ProcessEnv = process.env):
   };
 }
 
-/** Returns the name that messages give the database. */
+/** Returns the name of the database, for messages. */
 export function nameOf({ endpoints, prefix }: EtcdDatabase): string {
   return `etcd://${endpoints.join(',')}${prefix}`;
 }

@@ -28,7 +28,10 @@ const outcomePauseMs = 250;
  */
 const maxRepeatedReads = 300;
 
-/** The maximum number of requests for a place in the order of writers that one write accepts; see {@link EtcdTurns}. */
+/**
+ * Stores request places in the order of writers; see {@link EtcdTurns}. One write of a store reads and removes at most
+ * this number of requests.
+ */
 const maxAsking = 8;
 
 /** The state that was read in one transaction. */

@@ -44,8 +44,8 @@ export function formatHead(fields: HeadFields): Head {
 }
 
 /**
- * Parses the value of the etcd key `head`. `name` is the name that messages give the database. Throws StoreError
- * `newer` or `corrupt`.
+ * Parses the value of the etcd key `head`. `name` is the name of the database, for messages. Throws StoreError `newer`
+ * or `corrupt`.
  */
 export function parseHead(bytes: Buffer, name: string): Head {
   const found = parsed(bytes);

@@ -3,8 +3,8 @@ import type { Compare, RequestOp, ResponseOp } from './etcd-messages.ts';
 
 /**
  * The maximum number of operations in one transaction when transactions are nested. A nested transaction counts as one
- * operation. A cluster allows 128 operations (`--max-txn-ops`) for a transaction together with those that contain it,
- * so there may be three levels.
+ * operation. A cluster adds the operations of a transaction to those of all transactions that contain it, and allows
+ * 128 in total (`--max-txn-ops`), so there may be three levels.
  */
 const maxListed = 42;
 
@@ -26,8 +26,9 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 });
 
 /**
- * The maximum number of reads in a transaction without nested transactions. It is close to the 128 operations that a
- * cluster allows, because etcd sends a transaction with nested transactions through consensus, as it does a write.
+ * The maximum number of reads in a transaction without nested transactions. A cluster allows 128 operations. Most of
+ * them are used before transactions are nested, because etcd sends a transaction with nested transactions through
+ * consensus, as it does a write.
  */
 const maxReads = 120;
 

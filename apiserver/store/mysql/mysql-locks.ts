@@ -22,7 +22,7 @@ const timeoutS = 2;
 const evictedTimeoutS = 5;
 
 export interface LockRequest {
-  /** The name that messages give the database. */
+  /** The name of the database, for messages. */
   readonly name: string;
   /** A secret that only this store knows, and that names its lock. */
   readonly token: string;

@@ -15,7 +15,7 @@ const lockName = `CONCAT('homeostat-schema:', SHA1(LOWER(DATABASE())))`;
 const lockTimeoutS = 30;
 
 export interface MigrationParts {
-  /** The name that messages give the database. */
+  /** The name of the database, for messages. */
   readonly name: string;
   /** The epoch for a new database. */
   readonly epoch: string;

@@ -38,7 +38,7 @@ export function parseMysqlUrl(url: string): MysqlDatabase {
   };
 }
 
-/** Returns the name that messages give the database: its URL without user and password. */
+/** Returns the name of the database, for messages: its URL without user and password. */
 export function nameOf({ host, port, database }: MysqlDatabase): string {
   return `mysql://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
 }

@@ -159,10 +159,10 @@ export class MysqlWriter {
 
   /**
    * Commits a batch whose log is already written; resolves when it is committed. If the response to COMMIT is lost, a
-   * new session locks the counter, and then looks up the batch. The lost session keeps this lock until its transaction
-   * is committed or rolled back, so the look-up sees the final result. Rejects with the error of the COMMIT when the
-   * batch is not committed. Rejects with StoreError `unknown` when the server does not respond in time, or when the log
-   * of the batch has been compacted before the look-up.
+   * new session waits for the lock of the counter, and then looks up the batch. The lost session keeps this lock until
+   * its transaction is committed or rolled back, so the look-up sees the final result. Rejects with the error of the
+   * COMMIT when the batch is not committed. Rejects with StoreError `unknown` when the server does not respond in time,
+   * or when the log of the batch has been compacted before the look-up.
    */
   async finish(connection: MysqlConnection, end: BatchEnd): Promise<void> {
     const { statements, revision, batch } = end;

@@ -15,10 +15,10 @@ const maxWaitingBytes = 16 * 1024 * 1024;
 type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
 
 /**
- * Packs each committed change once, and sends it to all processes. The process that made the commit receives the
- * changes as well. A change of another process may reach this process before the outcome of its own commit. If it
- * lacked its own changes then, it would read them from the database. While only one process is connected, nothing is
- * sent: no other process commits, and this process knows its own changes.
+ * Packs each committed change once, and sends it to all processes. The process that made a commit receives the changes
+ * of this commit as well: a later change of another process may arrive before the outcome of the commit. Without the
+ * changes of its own commit, the process would then have to read them from the database. While only one process is
+ * connected, nothing is sent: no other process commits, and the process knows its own changes.
  */
 export class ChangeBroadcast {
   readonly #store: Pick<PagedStore, 'changePages'>;

@@ -46,7 +46,7 @@ describe('commits of several writers', () => {
     });
   });
 
-  it('are merged when they arrive during another commit; each writer gets the last revision before its own changes', async () => {
+  it('are merged when they arrive during another commit; the result of each names the revision that precedes its own changes', async () => {
     const first = commits.commit([create('a', '')]);
     const second = commits.commit([create('b', ''), create('c', '')]);
     const third = commits.commit([create('d', '')]);

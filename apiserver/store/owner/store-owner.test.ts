@@ -77,7 +77,7 @@ describe('the owner of a database', () => {
     return new Promise((resolve) => store.subscribe((upTo) => upTo >= revision && resolve()));
   }
 
-  it('sends changes to other processes: creations without reading the database, a commit with an update after a single read for all processes', async () => {
+  it('sends changes to other processes: does not read the database for creations, and reads it only once for all processes if a commit has an update', async () => {
     const [a, b, c] = three();
     const all = received(b, 5);
     await written(a, create('1', 'x'), create('2', 'y'));
@@ -214,7 +214,7 @@ describe('the backup of a database that another process, its owner, has open', (
   const folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-backup-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('is a copy of the database file, and the owner deletes this copy when the store has disconnected', async () => {
+  it('is a copy of the database file, and the owner deletes this copy when the store that requested it has disconnected', async () => {
     const owner = await TestOwner.start(createSqliteStore({ path: join(folder, 'x.db') }));
     const store = await owner.open();
     await written(store, create('1', ''));

@@ -167,15 +167,15 @@ export const commitOfGenerations: Statement = { name: 'commit_generations', text
 export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };
 
 /**
- * The statement for a batch that requires claims, but adds and removes none. Most batches of creations are of this
- * form. The statement has the parameters $1 to $16.
+ * The statement for a batch with required claims, which must exist at the commit, but without claims to add or remove.
+ * Most batches of creations are of this form. The statement has the parameters $1 to $16.
  */
 export const commitRequired: Statement = {
   name: 'commit_required',
   text: commitText({ generations, required: requiredFrom(12) }),
 };
 
-/** The statement for a batch that requires claims, and adds or removes claims, with parameters $1 to $26. */
+/** The statement for a batch with required claims that also adds or removes claims, with parameters $1 to $26. */
 export const commitClaimsRequired: Statement = {
   name: 'commit_claims_required',
   text: commitText({ generations, claims, required: requiredFrom(22) }),

@@ -140,7 +140,7 @@ export class PostgresConnection {
     return this.#warnings;
   }
 
-  /** The name that messages give the database, without user and password. */
+  /** The name of the database, for messages, without user and password. */
   get name(): string {
     return `${serverOf(this.#client)}/${this.#client.database ?? ''}`;
   }

@@ -70,9 +70,9 @@ describe('PostgresStore when the response to a commit is lost', () => {
         [key('d'), next],
       ];
       expect(await historyOf(store)).to.deep.equal([...own, ...ofOther].sort(([, x], [, y]) => x - y));
-      // After the fault `after`, the store does not send the operations again that the lost transaction has written. It
-      // sends the others in a second transaction, to find out why they were refused; `before` is the revision before
-      // the second transaction.
+      // After the fault `after`, the lost transaction has written the operations on b and old, but the reasons for
+      // refusing the operations on a and c were lost with its response. So the store sends only the operations on a and
+      // c again, in a second transaction. `before` is then the revision before the second transaction.
       if (fault === 'after') expect(before).to.be.at.least(revisionOf(updated));
       else expect(before).to.equal(revisionOf(b) - 1);
       expect(await scanned(store)).to.have.lengthOf(4 + ofOther.length);

@@ -106,8 +106,8 @@ export class ChangeSubscription {
 
   #lookLater(): void {
     // Replaces the pending timer, so that there is never more than one. Each poll calls this method at its end, and
-    // several polls may run at the same time: a source may request a poll, and a poll from before the last listener was
-    // removed may still run.
+    // several polls may run at the same time: a source may request a poll while another one runs; and a poll that began
+    // before all listeners were removed may still run when a new listener is added.
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = this.#parts.clock.setTimeout(() => this.look(), this.#intervalMs);
   }

@@ -27,7 +27,7 @@ export class KnownHistory {
   #ownEpoch: string | undefined;
   #diverged: StoreError | undefined;
 
-  /** `name` is the name that messages give the database. */
+  /** `name` is the name of the database, for messages. */
   constructor(name: string) {
     this.#name = name;
   }

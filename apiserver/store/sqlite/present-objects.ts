@@ -34,8 +34,8 @@ export class PresentObjects {
 
   /**
    * Reads the revisions and key hashes that {@link copy} stored in the database, and then the later changes in the
-   * table `history`. If nothing usable is stored, reads the whole table. Keys are hashed with the stored secret, or
-   * else with `secret`.
+   * table `history`. If the database has no usable copy, reads all of `history`. Keys are hashed with the secret of the
+   * copy, or with `secret` if there is none.
    */
   constructor(database: SqlDatabase, secret: HashSecret) {
     this.#database = database;

@@ -48,8 +48,8 @@ export const betterSqlite3: SqliteBinding = {
   name: 'better-sqlite3',
   load: async () => {
     const { default: Database } = await import('better-sqlite3');
-    // The timeout for locks is 0: a wait would block the worker, and a store that has the file open keeps the file
-    // locked until the store is closed.
+    // The timeout for locks is 0: a wait would block the worker thread, and a store that has the file open keeps the
+    // file locked until the store is closed.
     return (path) => new Database(path, { timeout: 0 });
   },
 };

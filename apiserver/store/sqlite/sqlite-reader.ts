@@ -87,7 +87,8 @@ export class SqliteReader {
    * number of dropped changes, and the new compactRevision. Call this in a transaction.
    *
    * The table `present` lists the revisions that the objects had when the database was at the revision `copied`; if
-   * `copied` is 0, it lists none. The revision of each dropped state up to `copied` is added to the table `gone`.
+   * `copied` is 0, the table is empty. When a replaced state is dropped, and its revision is at most `copied`, this
+   * revision is added to the table `gone`, because `present` may list it.
    */
   compact({ upTo, maxRows, copied }: { readonly upTo: number; readonly maxRows: number; readonly copied: number }): {
     readonly dropped: number;

@@ -57,8 +57,8 @@ export const compactBound = `SELECT count(*) AS changes, max(revision) AS last
 export const dropReplaced = `DELETE FROM history WHERE revision IN
   (SELECT previous FROM history WHERE revision > ? AND revision <= ? AND previous IS NOT NULL)`;
 /**
- * Runs before {@link dropReplaced} deletes states from `history`. Adds the revision of such a state to the table `gone`
- * if this revision is not later than the copy in the table `present`.
+ * Runs before {@link dropReplaced} deletes states from `history`. Adds the revisions of these states to the table
+ * `gone`, up to the revision at which the copy in the table `present` was made. The copy has no later revisions.
  */
 export const addGone = `INSERT OR IGNORE INTO gone SELECT previous FROM history
   WHERE revision > ? AND revision <= ? AND previous <= ?`;

@@ -165,7 +165,7 @@ describe('SqliteStore', () => {
     });
   }
 
-  it('reads the first part of the kept data that ends at a given revision or later; startHistory deletes all parts', async () => {
+  it('reads the first of those parts of kept data that end at a given revision or later; startHistory deletes all parts', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const kept = store.kept!;

@@ -60,7 +60,7 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
     row('time of the first start, which creates the dependents', first),
     row('time of the second start, when all dependents already exist', again),
     {
-      name: `${name}, the least time`,
+      name: `${name}, the least possible time`,
       note: `${seconds(least.ms)} s, ${seconds(least.cpuMs)} s of processor time to create all these objects without a controller`,
     },
     {

@@ -142,7 +142,7 @@ function rowsOf(verb: Verb, found: Readonly<Record<string, Figures>>, size: numb
   return [
     {
       ...row('by hand', 0.6, found[handName(best)]!),
-      note: `${size.toFixed(0)} writes per transaction; by hand ${best} per transaction, the fastest of ${batches.join(', ')}`,
+      note: `${size.toFixed(0)} writes per transaction; by hand ${best}, the fastest size among ${batches.join(', ')}`,
     },
     { name: name(`by hand, ${width} a transaction`), ours, limit: found[handName(width)]! },
     row('one a transaction', 5, singly),

@@ -13,16 +13,16 @@ import type { Row } from '../../measure/result-table.ts';
 import { certificateIn, WebhookServer } from '../../load/webhook-server.ts';
 
 /**
- * The maximum processor time, in milliseconds, that a validating webhook may add to a create, minus the time of the
- * request to the webhook.
+ * The maximum processor time, in milliseconds, that a validating webhook may add to a create. The processor time of the
+ * request to the webhook is not counted.
  */
 const mostCpuMs = 0.3;
 
 const connections = 8;
 
 /**
- * Measures the processor time that a validating webhook adds to a create, minus the time of the request to the webhook.
- * Also measures conversions. The webhooks run in this process.
+ * Measures the processor time that a validating webhook adds to a create. The processor time of the request to the
+ * webhook is subtracted. Also measures conversions. The webhooks run in this process.
  */
 export async function webhooks({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const certificate = await certificateIn(join(folder, 'tls'));

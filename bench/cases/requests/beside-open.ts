@@ -8,7 +8,10 @@ import { personsPath } from '../../load/person.ts';
 import { protectedServer, creations, startedServer, userToken } from '../../load/person-server.ts';
 import type { Row } from '../../measure/result-table.ts';
 
-/** When requests of two users alternate, each user has only a few seats for the next 10 s. The wait is a bit longer. */
+/**
+ * The time that the benchmark waits until one user has all seats. After requests of two users, each user has only a few
+ * seats for 10 s.
+ */
 const untilAloneMs = 11_000;
 
 /**

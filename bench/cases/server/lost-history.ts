@@ -12,8 +12,8 @@ const kind = '/apis/hostile.example.com/v1';
 const mostChanged = 5_000;
 
 /**
- * A time that is certainly long enough for the server that changes objects to remove from the database the history that
- * exceeds its limit.
+ * The time to wait after the changes. In this time, the server that made the changes certainly removes the history
+ * beyond its limit from the database.
  */
 const compactedWithinMs = 5_000;
 

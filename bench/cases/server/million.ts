@@ -109,14 +109,14 @@ async function restarts(file: string): Promise<readonly Row[]> {
   const filesMs = await bare.call<number>('readFiles', snapshots);
   rows.push(...(await restartRows(file, 'restart')));
   rows.push({
-    name: 'restart, the least time',
+    name: 'restart, the least possible time',
     note: `${filesMs.toFixed(0)} ms to read the same bytes from a file, and nothing else`,
   });
   await rm(snapshots, { recursive: true });
   rows.push(...(await restartRows(file, 'restart, without snapshots')));
   const rowsMs = await bare.call<number>('readRows', file);
   rows.push({
-    name: 'restart, without snapshots, the least time',
+    name: 'restart, without snapshots, the least possible time',
     note: `${rowsMs.toFixed(0)} ms to read all rows, and nothing else`,
   });
   await bare.call('forget', file);
@@ -277,12 +277,12 @@ async function churnRows(
     {
       name: "the same updates, sent to bare koa at half of our server's maximum rate",
       ours: await leastOverHttp({ connections, request }, { seconds: seconds / 2, perSecond: most / 2 }),
-      note: 'bare koa stores nothing, and sends the bodies back: the least time that an update over HTTP takes',
+      note: 'bare koa stores nothing, and sends the bodies back: the least possible time of an update over HTTP',
     },
     {
       name: "updates by better-sqlite3 alone, at half of our server's maximum rate",
       ours: least,
-      note: 'rows of the same size, without a server and a load generator: the least time that the database takes',
+      note: 'rows of the same size, without a server and a load generator: the least possible time of the database',
     },
     { name: 'longest turn of the event loop during the updates', target: atMost(pauseMs, mostPauseMs, 'ms') },
     {

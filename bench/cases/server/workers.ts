@@ -223,7 +223,7 @@ function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
     return {
       name: `workers: ${workersOfEight.toString()} on 8 cores, ${verb}, computed`,
       target: { text: `${perSecond.toFixed(0)} >= ${least.toString()}/s`, isMet: perSecond >= least },
-      note: `the rate is for a machine where koa takes ${koaOfGoals.toString()} us for a POST; the rate computed for this machine: ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
+      note: `the rate that is compared with the goal is for a machine where koa takes ${koaOfGoals.toString()} us for a POST; the rate computed for this machine: ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
     };
   });
 }

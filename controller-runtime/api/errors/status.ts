@@ -42,7 +42,9 @@ export const statusCodes = {
   AlreadyExists: 409,
   /**
    * The object has changed since it was read; or a server-side apply sets fields of another manager; or the writer is
-   * no longer the leader. The message and the causes say which. Cure: read the object again, and repeat the change.
+   * no longer the leader. The message and the causes say which. Cure: if the object has changed, read it again, and
+   * repeat the change; if another manager owns the fields, leave them out, or apply with `force=true`; a former leader
+   * takes part in the next election.
    */
   Conflict: 409,
   /**
@@ -90,9 +92,9 @@ export const statusCodes = {
   ServiceUnavailable: 503,
   /**
    * A time limit has passed: the database has not confirmed a write, a hook or an endpoint has not returned, the server
-   * has not reached a requested revision, the request has not arrived completely (code 408), the client has received no
-   * response, or a plugin has not stopped. Cure: read the object before you repeat a write, because the write may be
-   * stored.
+   * has not reached a requested revision, the request has not arrived completely (code 408), or a plugin has not
+   * stopped. A client reports this reason, too, if no response arrives in time. Cure: read the object before you repeat
+   * a write, because the write may be stored.
    */
   Timeout: 504,
   /**

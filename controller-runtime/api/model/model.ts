@@ -28,8 +28,8 @@ export interface PrinterColumn {
   readonly jsonPath: string;
   readonly description?: string;
   /**
-   * The value's format, which tables state for clients: one that Kubernetes allows for columns, such as `int32` or
-   * `date-time`. The cells do not depend on it.
+   * The format of the value: one that Kubernetes allows for columns, such as `int32` or `date-time`. A table contains
+   * it for clients. The content of the cells does not depend on it.
    */
   readonly format?: string;
   /** A column with priority 0 is always shown, one with a higher priority only in wide output. Default 0. */

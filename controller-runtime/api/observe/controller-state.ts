@@ -18,7 +18,7 @@ export interface ControllerKey {
    * state.
    */
   readonly attempts: number;
-  /** The time at which the first run that `attempts` counts ended; absent when `attempts` is 0. */
+  /** The time at which the first of the runs counted in `attempts` ended; absent when `attempts` is 0. */
   readonly failingSince?: string;
   readonly nextTime?: string;
   /** The first 1,024 characters of the last error. */
@@ -68,7 +68,10 @@ export interface ControllerReport {
   readonly waitMs?: Percentiles;
   /** The durations of the runs; absent before the first run. */
   readonly durationMs?: Percentiles;
-  /** The reason why the controller can no longer reconcile keys. */
+  /**
+   * A message that names the keys of runs that have exceeded their timeout and have not ended. Present only while such
+   * runs occupy all workers of the controller, so that it can reconcile no other key.
+   */
   readonly problem?: string;
 }
 

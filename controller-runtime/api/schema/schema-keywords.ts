@@ -41,9 +41,9 @@ const bound: Keyword = {
 };
 
 /**
- * The keywords that the server understands. Any other keyword is refused with an error that names it, because the rule
- * of the keyword would not be enforced. Only the keywords that {@link keywordOf} ignores are not refused, because they
- * have no rule.
+ * The keywords that the server understands. The keywords for which {@link keywordOf} returns `ignored` are removed,
+ * because they have no rule. Any other keyword is refused with an error that names it, because the server would not
+ * enforce its rule.
  */
 const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
   $ref: text,

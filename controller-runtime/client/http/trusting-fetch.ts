@@ -68,7 +68,7 @@ function isKeyOf(certificate: X509Certificate, key: string): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(key));
   } catch {
-    // The error of OpenSSL is left out: it contains only a code, and it might be shown together with the key.
+    // The error of OpenSSL is left out, because it contains only a code.
     throw new TypeError('key: holds no private key in PEM that is readable and not encrypted');
   }
 }

@@ -142,9 +142,11 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
  * A function that changes the actual state toward the wanted state of the object. It may be called at any time and any
  * number of times, but never twice at once for one object. After an error, the object is reconciled again after a
  * back-off: by default 5 ms, doubled by each further error up to 1000 s. After `throw terminal(…)`, it is reconciled
- * again only when something changes, or at the next slot of its schedule. After an uncaught Conflict, it is reconciled
- * again as soon as the cache has a later revision than the refused write required, at the latest after 10 s. If the
- * cache has such a revision already, a key without earlier failures is reconciled at once, others after their back-off.
+ * again only when something changes, or at the next slot of its schedule. After an uncaught Conflict of a write, it is
+ * reconciled again as soon as the cache has a later revision of the written object than the write's precondition, at
+ * the latest after 10 s. There is nothing to wait for if the cache already has a later revision, or if the controller
+ * does not follow the kind of the written object. The object is then reconciled again after its back-off if, since its
+ * last success, another run has failed, requested a requeue or had such a conflict; otherwise at once.
  */
 export type ReconcileFunction<T extends ApiObject = ApiObject> = {
   reconcile(context: ReconcileContext<T>): ReconcileResult | Promise<ReconcileResult>;

@@ -47,8 +47,8 @@ export interface ReportedPart {
 
 /**
  * Reports the runs and the states of controllers as objects of the kinds Run and Controller. A reporter writes at most
- * 25 runs a second in total, also when several managers share it; after a pause, it writes up to 200 at once. When the
- * objects cannot be written, the controllers are not affected.
+ * 25 runs a second in total, also when several managers share it; after its start and after a time with fewer records,
+ * it writes up to 200 at once. When the objects cannot be written, the controllers are not affected.
  */
 export class Reporter {
   readonly #parts: { readonly client: Client; readonly clock: Clock; readonly logger: Logger };

@@ -58,7 +58,7 @@ describe('the records of runs', () => {
     return client.requests.map((line) => line.slice('create runs/'.length, line.indexOf('-')));
   }
 
-  it('records are written once a second: up to 200 after a pause, then 25 a second; further runs are only counted', async () => {
+  it('records are written once a second: up to 200 at the start, then 25 a second; further runs are only counted', async () => {
     expect(offer(500, 'plain')).to.equal(200);
     expect(await recorded()).to.have.length(200);
     // The first of these records contains the number of the runs that were only counted (300), so the counter is 0

@@ -43,8 +43,8 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
 
 /**
  * Returns the dependents of `left` that can be deleted next. A dependent must wait while the annotation `created-after`
- * of another one lists it. If users have edited the annotations so that dependents of `left` wait for each other, no
- * dependent of `left` waits for another one of `left`.
+ * of another dependent lists it. If users have edited the annotations so that dependents of `left` wait for each other,
+ * returns all of `left` that no wished dependent lists.
  */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
   const beforeWished = new Set(wished.flatMap((object) => createdAfter(object, manager)));

@@ -7,8 +7,8 @@ import { OwnRevisions } from './own-revisions.ts';
 
 /**
  * Remembers the controller's own writes for each source with `ignoreOwnWrites`, so that the source ignores the events
- * of these writes. Each source has a memory of its own, because it receives each event itself, and forgets the write
- * then.
+ * of these writes. Each source has an {@link OwnRevisions} of its own, which forgets a write when the source has
+ * received the event of this write. Other sources may receive the event later.
  */
 export class QuietWrites {
   readonly #sources = new Map<FollowedKind, OwnRevisions>();
@@ -20,7 +20,10 @@ export class QuietWrites {
     return count;
   }
 
-  /** Adds a source, and returns its memory, in which the keys of objects are those of {@link formatKey}. */
+  /**
+   * Adds a source. Returns the {@link OwnRevisions} in which the controller's own writes are remembered for this
+   * source, by the keys of {@link formatKey}.
+   */
   add(source: FollowedKind): OwnRevisions {
     const revisions = new OwnRevisions();
     this.#sources.set(source, revisions);

@@ -1,4 +1,5 @@
-// Derives the names of files and variables, and the plural, from the name of a kind or a part.
+// Derives the plural of a kind from its name, and names of files and variables from those of kinds, controllers and
+// endpoints.
 
 /** Returns the name of a kind's files: `WebSite` → `web-site`, `HTTPRoute` → `http-route`. */
 export function kebabCase(name: string): string {

@@ -17,7 +17,10 @@ export interface RunningServer {
   readonly nowMs: () => number;
 }
 
-/** True when a Homeostat server responds at the address, or a server to which access fails with a known cure. */
+/**
+ * True when a Homeostat server responds at the address, or when the request fails with an error for which
+ * {@link accessCure} returns a cure.
+ */
 export async function isServing(address: ServerAddress): Promise<boolean> {
   try {
     const response = await ask(address, '/livez?verbose');

@@ -80,6 +80,6 @@ function checkRanges(shown: string, ranges: unknown): void {
   for (const [name, range] of Object.entries(ranges)) {
     if (!isPackageName(name)) throw new Error(`${shown}: ${JSON.stringify(name)} is not the name of a package`);
     if (typeof range === 'string' && isRegistryRange(range)) continue;
-    throw new Error(`${shown}: ${name}: ${JSON.stringify(range)} is not a range of versions in npm's registry`);
+    throw new Error(`${shown}: ${name}: ${JSON.stringify(range)} is not a range of versions, a tag or an alias`);
   }
 }

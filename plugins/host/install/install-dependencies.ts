@@ -130,7 +130,7 @@ function checkDependencies(value: unknown, key: string): Dependencies {
     dependencies[name] = String(range);
     if (!isPackageName(name)) throw new Error(`${field}: ${JSON.stringify(name)} is not the name of a package`);
     if (isOfHost(name) || (typeof range === 'string' && isRegistryRange(range))) continue;
-    const asked = `${name}: ${JSON.stringify(range)} is not a range of versions in npm's registry`;
+    const asked = `${name}: ${JSON.stringify(range)} is not a range of versions, a tag or an alias`;
     throw new Error(`${field}: ${asked}; include the package in the archive with "bundleDependencies"`);
   }
   return dependencies;

@@ -85,7 +85,7 @@ describe('installPlugin, before it runs npm,', () => {
   };
   for (const [what, range] of Object.entries(notOfTheRegistry)) {
     it(`refuses a dependency whose source is a ${what}, not the registry`, async () => {
-      const message = `package.json: dependencies: helper: "${range}" is not a range of versions in npm's registry`;
+      const message = `package.json: dependencies: helper: "${range}" is not a range of versions, a tag or an alias`;
       expect(await refusal(npmTarball(pluginFiles({ helper: range })))).to.include(message);
     });
   }

@@ -47,7 +47,7 @@ describe('a fleet of plugins', () => {
   const phases = (): Readonly<Record<string, string>> =>
     Object.fromEntries(fleet.instances.map(({ manifest, state }) => [manifest.name, state.phase]));
 
-  it('does not start a plugin whose dependency is disabled, but still runs until another plugin has stopped', async () => {
+  it('does not start a plugin while its dependency is disabled, even if the dependency runs until another plugin has stopped', async () => {
     const gate = createGate();
     add('base');
     add('slow', { stop: async () => gate.opened }, ['base']);

@@ -240,7 +240,7 @@ export class PluginRun {
     try {
       await starting;
     } catch {
-      // The start failed. Its error has been reported, or no caller waits for it.
+      // `start` failed, so `stop` is not called. `#callStart` has thrown this error, or no longer waits for `start`.
       return;
     }
     this.#stopHook = stopHook;

@@ -156,7 +156,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   },
   insecure: {
     kind: 'switch',
-    description: 'without --tls: listen without encryption on an address that is not a loopback address',
+    description: 'without --tls: the server may listen without encryption on an address that is not a loopback address',
   },
   'trusted-proxy': {
     kind: 'list',

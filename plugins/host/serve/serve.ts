@@ -141,8 +141,9 @@ async function serve(config: ServeConfig, { exit, development, member }: ServePa
 }
 
 /**
- * Returns the database option for a process that serves beside others. A worker uses the database that the primary
- * process has open; any other process opens the configured database, so the result has no option for it.
+ * Returns the option `database` that replaces the configured one in a process that serves beside others. A worker gets
+ * the database that the primary process has open. Any other process opens the configured database itself, so the
+ * result is empty.
  */
 function databaseOf({ database, hasWorkers }: ServeConfig): Pick<ApiServerOptions, 'database'> {
   return hasWorkers ? { database: `${database}?owner=fd:${ownerDescriptor}` } : {};

@@ -36,7 +36,7 @@ describe('the shutdown of a server', () => {
     expect(exits).to.deep.equal([143]);
   });
 
-  it('is immediate at the first signal after fail has requested an orderly stop with exit code 1', () => {
+  it('is immediate at the first signal after a call of fail, which requests an orderly stop with exit code 1', () => {
     shutdown.fail();
     signal();
     expect([shutdown.exitCode, exits]).to.deep.equal([1, [143]]);

@@ -20,7 +20,7 @@ export function startCure(error: unknown): string | undefined {
  * readable log does not get the error.
  */
 export function reportFailedStart(err: unknown, { logger, pretty }: ServeLog): void {
-  // A terminal shows both stderr and a readable log, so the error is not written to a readable log, too.
+  // stderr always gets the error. A terminal shows both stderr and a readable log, and must not show the error twice.
   if (pretty === undefined) logger.error({ err }, 'homeostat could not start');
   const cure = startCure(err);
   stderr.write(`homeostat could not start: ${errorText(err)}\n${cure === undefined ? '' : `→ ${cure}\n`}`);

@@ -181,7 +181,7 @@ const commands: readonly ObjectCommand[] = [
   },
   {
     name: 'events',
-    description: 'Print events, the oldest first.',
+    description: 'Print events, the oldest first. The selectors apply to the events, not to the object of --for.',
     options: [
       new Option('--for <TYPE/NAME>', 'events about this object'),
       ...readOptions.filter((option) => option !== files && option !== ignoreNotFound),
