@@ -190,8 +190,8 @@ describe('endpoints of plugins over HTTP', () => {
         ),
       );
       const generated = await server.get(`${persons}?sort=name,asc`);
-      // The texts would also be equal if the server serialized the objects again, so the test records the arguments of
-      // JSON.stringify.
+      // The responses would also be equal if the server serialized the objects again, so the test records the arguments
+      // of JSON.stringify.
       const { stringify } = JSON;
       const written: unknown[] = [];
       JSON.stringify = (value: unknown, ...rest: never[]): string => {

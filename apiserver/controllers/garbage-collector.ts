@@ -211,7 +211,7 @@ export class GarbageCollector {
 
   #onChange(resource: Resource, { type, entry, previous }: FeedChange): void {
     if (this.#behindBroken.size > 0 && type !== 'MODIFIED') this.#retryBehindBroken();
-    // The collector has no work with a new object that has no owner and is not being deleted, as most new objects.
+    // Most new objects have no owner and are not being deleted. The collector has no work with them.
     if (type === 'ADDED' && entry.owners === undefined && entry.deletion === undefined) return;
     const node = { resource, key: entry.key };
     if (previous !== undefined) this.#graph.remove(resource, previous);

@@ -112,8 +112,8 @@ export class People {
     const user = this.#known(secret);
     if (user === undefined) return this.#ofLatestSession(secret);
     if (user instanceof Promise || !user.groups.includes(mastersGroup)) return user;
-    // Another replica may have ended this session, so this code waits for the writes of all replicas. Requests of other
-    // users wait for these writes before the check of permissions; those of members of `system:masters` do not.
+    // Another replica may have ended this session. Requests of most users wait for the writes of all replicas before
+    // the check of permissions. Requests of members of `system:masters` do not, so this code waits for these writes.
     return this.#parts.vault.reach().then(
       () => this.#known(secret),
       () => user,

@@ -176,8 +176,8 @@ export class HttpListener {
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    // `Server.close` of Node closes the idle connections. The time limit `silentMs` closes the others: it begins after
-    // the response for a connection with a running request, and now for a connection that has never sent a request.
+    // `Server.close` of Node closes the idle connections. A connection with a running request closes `silentMs` after
+    // the response. A connection that has never sent a request closes `silentMs` from now.
     this.#server.keepAliveTimeout = silentMs;
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.setTimeout(silentMs);
     const timer = setTimeout(() => this.#server.closeAllConnections(), drainMs);

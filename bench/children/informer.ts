@@ -56,7 +56,8 @@ function jsonBytes(objects: readonly Person[]): number {
 }
 
 function heldBytes(): number {
-  // The garbage is collected twice: the first time leaves some objects to finalizers, and the second time frees them.
+  // The garbage is collected twice: the first collection leaves some objects to the finalizers of V8, and the second
+  // collection frees these objects.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

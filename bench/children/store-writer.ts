@@ -1,6 +1,6 @@
-// A child process that uses our store on a database, without a server. It measures group commits as in one replica, the
-// start of the store, and a scan of all objects. Benchmarks compare the writes of this process with those of the bare
-// database, and the start of a server with the scan of this process.
+// A child process that uses our store on a database, without a server. It measures writes with the group commit of a
+// server, the start of the store, and a scan of all objects. Benchmarks compare the writes of this process with those
+// of the bare database, and the start of a server with the scan of this process.
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';

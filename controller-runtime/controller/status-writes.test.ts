@@ -47,7 +47,7 @@ describe('a status that a controller writes', () => {
     client.patch = async (...given: Parameters<typeof patch>) => {
       const written = await patch(...given);
       await new Promise<void>((resolve) => (answer = resolve));
-      // Simulates that another writer has influenced the result.
+      // Changes the status in the response, as if another client had changed the status, too.
       return { ...written, status: {} } as never;
     };
     await client.create<Badge>(Badge, { metadata: { name: 'b' }, spec: { text: '' } });

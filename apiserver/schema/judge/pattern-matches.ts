@@ -23,7 +23,7 @@ export const maxStepsAtOnce = 1_500_000;
 
 /**
  * The number of steps that {@link PatternMatches.decide} counts for each repeated validation of the value, in addition
- * to the steps of the matches. They take 10 ms, the maximum time of one validation.
+ * to the steps of the matches. This number of steps takes 10 ms, as one validation does at most.
  */
 const stepsPerPass = 500_000;
 

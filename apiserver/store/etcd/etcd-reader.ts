@@ -244,7 +244,7 @@ export class EtcdReader {
   async #loggedBytes(bytes: StoredData): Promise<Uint8Array> {
     const data = await this.#bytesOf(bytes);
     if (data) return data;
-    // The bytes of the change were deleted, because the log was compacted after the change had been read.
+    // A compaction deleted the bytes of the change after the entry of the change in the log was read.
     throw new CompactedError((await this.#head.get()).compactRevision);
   }
 

@@ -29,8 +29,8 @@ const outcomePauseMs = 250;
 const maxRepeatedReads = 300;
 
 /**
- * Stores request places in the order of writers; see {@link EtcdTurns}. One write of a store reads and removes at most
- * this number of requests.
+ * The maximum number of requests that one write reads and removes. In such a request, a store asks for a place in the
+ * order of writers, see {@link EtcdTurns}.
  */
 const maxAsking = 8;
 

@@ -26,9 +26,8 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 });
 
 /**
- * The maximum number of reads in a transaction without nested transactions. A cluster allows 128 operations. Most of
- * them are used before transactions are nested, because etcd sends a transaction with nested transactions through
- * consensus, as it does a write.
+ * The maximum number of reads in a transaction without nested transactions. It is close to the 128 operations that a
+ * cluster allows, because etcd sends a transaction with nested transactions through consensus, like a write.
  */
 const maxReads = 120;
 

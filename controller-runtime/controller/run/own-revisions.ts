@@ -45,7 +45,7 @@ export class OwnRevisions {
 
   /**
    * Runs a write of the object under this key. `revisionOf` returns the revision that the write created; undefined when
-   * it created none, or when other writers influenced the result.
+   * it created none, or when the result has changes by other clients, too.
    */
   async write<R>(key: string, send: () => Promise<R>, revisionOf: (result: R) => string | undefined): Promise<R> {
     const state = this.#stateOf(key);

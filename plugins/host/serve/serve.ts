@@ -141,9 +141,9 @@ async function serve(config: ServeConfig, { exit, development, member }: ServePa
 }
 
 /**
- * Returns the option `database` that replaces the configured one in a process that serves beside others. A worker gets
- * the database that the primary process has open. Any other process opens the configured database itself, so the
- * result is empty.
+ * Returns the option `database` for one of several processes that serve at one port. For a worker (`--workers`), the
+ * option names the database that the primary process has open. For a process of `--processes`, the result is empty,
+ * because such a process opens the configured database itself.
  */
 function databaseOf({ database, hasWorkers }: ServeConfig): Pick<ApiServerOptions, 'database'> {
   return hasWorkers ? { database: `${database}?owner=fd:${ownerDescriptor}` } : {};

@@ -176,8 +176,8 @@ class Chunks {
       const rows = this.table.read(body);
       const rest = this.#read(body);
       this.table.append(rows);
-      // For a list without selectors, the server counts the rows that follow. The total is then known since the first
-      // chunk, and the watch updates it. For other lists, the total is the number of rows up to this chunk.
+      // For a list without selectors, the server counts the rows after each chunk. So the first chunk gives the total,
+      // and the watch updates it. For other lists, and after the last chunk, the total is the number of rows so far.
       if (rest === undefined || this.token === '') this.table.total = this.#offset + this.table.rows.length;
     } finally {
       this.#isLoading = false;
