@@ -23,10 +23,6 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
   const left = new Set(unwished);
   const pruned: ApiObject[] = [];
   const isDeleting = ({ object }: Child): boolean => object.metadata.deletionTimestamp !== undefined;
-  if (parts.dryRun) {
-    const objects = unwished.filter((child) => !isDeleting(child)).map(({ object }) => object);
-    return { pruned: objects, leaving: unwished.filter(isDeleting).map(({ object }) => object) };
-  }
   const deleting = new Set(unwished.filter(isDeleting));
   for (let hasLeft = true; hasLeft;) {
     const batch = nextBatch(parts, left).filter((child) => !deleting.has(child));
@@ -54,9 +50,13 @@ function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): r
   return free.length === 0 ? unheld : free;
 }
 
-/** Deletes a dependent. Returns true when it is gone, and false when finalizers keep it. */
-async function deleteChild({ client }: PruneParts, { model, object: { metadata } }: Child): Promise<boolean> {
-  const { name, uid, namespace } = metadata;
+/**
+ * Deletes a dependent; a dry run deletes nothing. Returns true when the dependent is gone, or would be gone, and false
+ * when finalizers keep it.
+ */
+async function deleteChild({ client, dryRun }: PruneParts, { model, object: { metadata } }: Child): Promise<boolean> {
+  const { name, uid, namespace, finalizers = [] } = metadata;
+  if (dryRun) return finalizers.length === 0;
   const scope = namespace === undefined ? {} : { namespace };
   const held = await client.delete(model, name, { preconditions: { uid }, ...scope }).catch(ignoreNotFound);
   return held === undefined;
