@@ -31,7 +31,8 @@ interface ThingJson {
  */
 async function write(url: string, round: number, onAcknowledged: (write: Acknowledged) => void): Promise<void> {
   const chains = Array.from({ length: writers }, (_, index) => writeChain(url, { round, index }, onAcknowledged));
-  await Promise.allSettled(chains);
+  for (const end of await Promise.allSettled(chains))
+    if (end.status === 'rejected' && end.reason instanceof RefusedError) throw end.reason;
 }
 
 async function writeChain(
