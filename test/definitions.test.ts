@@ -54,6 +54,15 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(created.spec).to.deep.equal({ size: 3, color: 'red' });
   });
 
+  it('get the default names in place of empty ones', async () => {
+    await establish(
+      server,
+      widgetDefinition({ names: { plural: 'widgets', kind: 'Widget', singular: '', listKind: '' } }),
+    );
+    const { body } = await server.get(path);
+    expect(body.status.acceptedNames).to.include({ singular: 'widget', listKind: 'WidgetList' });
+  });
+
   it('prune, default and validate the objects of their kind', async () => {
     await establish(server);
     const answer = await server.post(widgets, newWidget('a', { unknown: 1, port: 'http', extra: { any: [1] } }));

@@ -54,11 +54,12 @@ function checkScope({ scope, preserveUnknownFields }: DefinitionSpec, violations
 }
 
 function checkNames(names: DefinitionNames, violations: DefinitionViolations): void {
-  const { plural, kind, singular, listKind } = names;
+  const { plural, kind, singular = '', listKind = '' } = names;
   checkLabel('spec.names.plural', plural, violations);
-  if (singular !== undefined) checkLabel('spec.names.singular', singular, violations);
+  // An empty name is replaced by the default.
+  if (singular !== '') checkLabel('spec.names.singular', singular, violations);
   checkLabel('spec.names.kind', kind ?? '', violations);
-  if (listKind !== undefined) checkLabel('spec.names.listKind', listKind, violations);
+  if (listKind !== '') checkLabel('spec.names.listKind', listKind, violations);
   if (kind !== undefined && kind !== '' && kind === listKind)
     violations.invalid('spec.names.listKind', listKind, 'kind and listKind may not be the same');
   for (const field of ['shortNames', 'categories'] as const) {

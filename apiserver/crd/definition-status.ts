@@ -1,6 +1,7 @@
 import { setCondition } from '@homeostat/controller-runtime/api';
 import type { Condition, NewCondition } from '@homeostat/controller-runtime/api';
-import type { CustomResourceDefinition, DefinitionNames, DefinitionStatus } from './definition.ts';
+import { completeNames } from './complete-names.ts';
+import type { CustomResourceDefinition, DefinitionStatus } from './definition.ts';
 import type { ServingOutcome as Outcome } from './served-definitions.ts';
 
 /**
@@ -35,10 +36,6 @@ export function terminatingStatus({ status }: CustomResourceDefinition, now: str
     message,
   };
   return { ...status, conditions: setCondition(status?.conditions, condition, now) };
-}
-
-function completeNames(names: DefinitionNames): DefinitionNames {
-  return { singular: names.kind.toLowerCase(), listKind: `${names.kind}List`, ...names };
 }
 
 function conditionsOf(outcome: ServingOutcome): readonly NewCondition[] {

@@ -6,6 +6,7 @@ import type {
   ModelVersion,
   PrinterColumn,
 } from '@homeostat/controller-runtime/api';
+import { completeNames } from './complete-names.ts';
 import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } from './definition.ts';
 
 const string: JsonSchema = { type: 'string' };
@@ -55,7 +56,7 @@ function versionOf(definition: CustomResourceDefinition, { each, storage, conver
 /** Returns the model of one version, without indexes. */
 function modelOfVersion({ spec }: CustomResourceDefinition, version: DefinitionVersion): ModelDescriptor {
   const { group, scope, names } = spec;
-  const { kind, plural, singular = kind.toLowerCase(), shortNames = [], categories = [] } = names;
+  const { kind, plural, singular, shortNames = [], categories = [] } = completeNames(names);
   const { deprecated = false, deprecationWarning = deprecated } = version;
   return {
     group,
