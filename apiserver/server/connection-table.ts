@@ -230,8 +230,8 @@ function isSent(response: ServerResponse | undefined): boolean {
 }
 
 /**
- * Returns true while the server handles a request that has arrived completely. Also returns true while the response has
- * no socket, because it waits until an earlier response on the same connection is sent.
+ * Returns true while the server handles a request that has arrived completely, and while the response waits until an
+ * earlier response on the same connection is sent. A waiting response has no socket.
  */
 function isAnswered({ response }: Connection): boolean {
   return response !== undefined && !isSent(response) && (response.socket === null || response.req.complete);

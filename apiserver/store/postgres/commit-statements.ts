@@ -3,8 +3,8 @@ import { migrations } from './postgres-schema.ts';
 import { channel, type Statement } from './postgres-statements.ts';
 
 /**
- * The optional parts of the statement. They are needed when operations of the batch have generations, claims or
- * required claims.
+ * The optional parts of the statement. They are needed when operations of the batch have generations of unique indexes,
+ * claims or required claims.
  */
 interface CommitParts {
   readonly generations?: typeof generations;
@@ -19,8 +19,9 @@ interface CommitParts {
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
 /**
- * The part of the statement that checks generations. $10 (kinds) and $11 (generations) list the different generations
- * of a batch. $9 has for each operation the position of its generation in these lists, counted from 1.
+ * The part of the statement that checks the generations of unique indexes. $10 (kinds) and $11 (generations) list the
+ * different generations of a batch. $9 has for each operation the position of its generation in these lists, counted
+ * from 1.
  */
 const generations = {
   values: ', $9::integer[]',
