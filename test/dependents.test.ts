@@ -107,6 +107,18 @@ describe('the dependents of an object', () => {
     expect(leaf?.metadata.ownerReferences[0]).to.include({ kind: 'Tree', name: 'kew-oak' });
   });
 
+  it('name all of their owners in the response, even an owner that is found later', async () => {
+    const garden = reference(await server.client.create(Garden, { metadata: { name: 'eden' } }));
+    const tree = await server.client.create(Tree, { metadata: { name: 'eden-fig', ownerReferences: [garden] } });
+    const ownerReferences = [garden, reference(tree)];
+    await server.client.create(Tree, { metadata: { name: 'eden-apple', ownerReferences } });
+    // The server finds the dependents of one owner in the order of their changes.
+    await server.client.patch(Tree, 'eden-fig', { type: 'merge', patch: { spec: { age: 1 } } });
+    const answer = await dependentsOf('eden');
+    expect(names(answer)).to.deep.equal(['Tree eden-apple', 'Tree eden-fig']);
+    expect(answer.items[0]?.metadata.ownerReferences).to.deep.equal(ownerReferences);
+  });
+
   it('contain each object once when objects own each other in a cycle', async () => {
     const garden = await plant('loop');
     const oak = (await server.client.get(Tree, 'loop-oak')) as ApiObject;

@@ -294,6 +294,66 @@ for (const transport of transports) {
       await at.stop();
     });
 
+    it('are deleted even if users have edited their `created-after` annotations so that they wait for each other', async () => {
+      const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk' });
+      const worker = (name: string, after: string) =>
+        wish(Worker, { metadata: { name }, spec: { task: 'dig' } }, { id: name, after: [after] });
+      let isIdle = false;
+      const at = await runTeam(transport, async ({ object, own }) => {
+        const chain = [desk, worker('kept', 'desk'), worker('a', 'desk'), worker('b', 'a')];
+        if (!isIdle) await own(object.spec.size === 7 ? chain.slice(0, 2) : chain);
+      });
+      isIdle = true;
+      const { annotations = {} } = (await at.client.get(Worker, 'b')).metadata;
+      const [annotation = ''] = Object.keys(annotations).filter((key) => key.includes('created-after'));
+      const afterB = annotations[annotation]?.replace('/a', '/b') ?? '';
+      const patch = { metadata: { annotations: { [annotation]: afterB } } };
+      await at.client.patch(Worker, 'a', { type: 'merge', patch });
+      await at.settle();
+      isIdle = false;
+      await resize(at, 7);
+      expect(await namesOf(at)).to.deep.equal(['kept']);
+      await at.stop();
+    });
+
+    it('have the same states in a dry run as without it: those that wait, and those that are kept by others', async () => {
+      const names = (objects: readonly ApiObject[]) => objects.map(({ metadata }) => metadata.name).toSorted();
+      const shown = ({ ready, states, pruned, leaving }: OwnResult) => ({
+        ready,
+        states: states.map(({ id, state, waitsFor = [] }) => [id, state, ...waitsFor]),
+        pruned: names(pruned),
+        leaving: names(leaving),
+      });
+      const results: OwnResult[] = [];
+      const worker = (name: string, after: string) =>
+        wish(Worker, { metadata: { name }, spec: { task: 'dig' } }, { id: name, after: [after] });
+      const at = await runTeam(transport, async ({ object, own }) => {
+        const isLast = object.spec.size === 7;
+        const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk', ready: () => !isLast });
+        const chain = [desk, worker('late', 'desk'), worker('a', 'desk'), worker('b', 'a')];
+        if (!isLast) return void (await own(chain));
+        for (const dryRun of [true, false]) results.push(await own(chain.slice(0, 2), { dryRun }));
+      });
+      const finalizers = ['example.com/hold'];
+      await at.client.patch(Worker, 'b', { type: 'merge', patch: { metadata: { finalizers } } });
+      await at.settle();
+      await resize(at, 7);
+      const [dry, real] = results.slice(0, 2).map(shown);
+      expect(real).to.deep.equal({
+        ready: false,
+        states: [
+          ['desk', 'unchanged'],
+          ['late', 'waiting', 'desk'],
+        ],
+        pruned: ['b'],
+        leaving: ['a', 'b'],
+      });
+      expect(dry).to.deep.equal(real);
+      await at.client.patch(Worker, 'b', { type: 'merge', patch: { metadata: { finalizers: [] } } });
+      await at.settle();
+      await at.stop();
+    });
+
     it('are not written by a dry run, which returns the changes that it would make', async () => {
       let dry: OwnResult | undefined;
       const at = await runTeam(transport, async (run) => {

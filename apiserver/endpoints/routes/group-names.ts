@@ -4,8 +4,8 @@ export function consoleGroup(group: string): string {
 }
 
 /**
- * Returns the group of endpoints for the specification's "user center" (specification, section 4.3): `uc.api.<group>`.
- * This project has no user center.
+ * Returns the group of endpoints for the user center (specification, section 4.3), an application in which users manage
+ * their own data: `uc.api.<group>`. This project has no such application, but a plugin may have one.
  */
 export function userGroup(group: string): string {
   return `uc.api.${group}`;

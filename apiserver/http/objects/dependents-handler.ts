@@ -38,6 +38,12 @@ interface Dependent {
   readonly status?: object;
 }
 
+/** A found object, as it is stored. */
+interface Stored {
+  readonly bytes: Buffer;
+  readonly size: number;
+}
+
 const defaultLimit = 500;
 const maxLimit = 1000;
 
@@ -80,29 +86,44 @@ export class DependentsHandler {
   }
 
   async #find(context: Context, uid: string, count: number): Promise<readonly Dependent[]> {
+    const { uids, found } = await this.#search(context, uid, count);
+    const dependents: Dependent[] = [];
+    let bytes = 0;
+    for (const entry of found) {
+      dependents.push(dependentOf(decodeObject(entry.bytes), uids));
+      bytes += entry.size;
+      if (bytes < bytesPerTurn) continue;
+      bytes = 0;
+      await nextTurn();
+    }
+    return dependents;
+  }
+
+  /** Searches for dependents, the nearest first. Returns at most `count` of them, and the UIDs of all found objects. */
+  async #search(
+    context: Context,
+    uid: string,
+    count: number,
+  ): Promise<{ readonly uids: ReadonlySet<string>; readonly found: readonly Stored[] }> {
     const mayList = this.#mayList(context);
     // The loop adds dependents to the set over which it iterates. The set has each uid once, so the loop ends even when
     // two objects own each other.
     const uids = new Set([uid]);
-    const found: Dependent[] = [];
+    const found: Stored[] = [];
     let places = 0;
-    let bytes = 0;
     for (const owner of uids) {
       for (const { resource, key } of this.#parts.dependents.of(owner)) {
         places += 1;
         const entry = mayList(resource, key) ? resource.cache.get(key) : undefined;
         if (entry?.uid !== undefined && !uids.has(entry.uid)) {
           uids.add(entry.uid);
-          found.push(dependentOf(decodeObject(entry.bytes), uids));
-          bytes += entry.size;
+          found.push(entry);
         }
-        if (found.length === count) return found;
-        if (places % placesPerTurn !== 0 && bytes < bytesPerTurn) continue;
-        bytes = 0;
-        await nextTurn();
+        if (found.length === count) return { uids, found };
+        if (places % placesPerTurn === 0) await nextTurn();
       }
     }
-    return found;
+    return { uids, found };
   }
 
   /**

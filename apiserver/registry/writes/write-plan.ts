@@ -130,8 +130,7 @@ export class WritePlanner {
   }
 
   /**
-   * Returns the hooks for a write. Without hooks: an empty list if a webhook or policy reviews the write, else
-   * undefined.
+   * Returns the hooks for a write. Without hooks: an empty list if a webhook or policy reviews the write, or undefined.
    */
   hooksFor(resource: Resource, options: WriteOptions): readonly MountedHooks[] | undefined {
     const { hooks } = this.#parts;

@@ -155,19 +155,22 @@ interface Granting {
   readonly states: States;
 }
 
-/** Returns the state of a wish that needs no write, or has to wait; undefined when it needs a write. */
+/**
+ * Returns the state of a wish that needs no write, or has to wait; undefined when it needs a write. Also undefined in a
+ * dry run for a wish that has to wait before its write, because a dry run returns the changes of such a write.
+ */
 function stateWithoutWrite(parts: OwnParts, placed: Placed, granting: Granting): WishState | undefined {
   const { wish, present, object } = placed;
   const { id } = wish;
   const { dryRun } = granting;
-  const waitsFor = dryRun ? undefined : waitedFor(placed, granting);
-  if (waitsFor !== undefined) {
+  const waitsFor = waitedFor(placed, granting);
+  if (waitsFor !== undefined && !dryRun) {
     return { id, state: 'waiting', ready: false, waitsFor, ...(present && { object: present }) };
   }
   if (present === undefined || !isGranted(parts, object, present)) return undefined;
-  const ready = wish.isReady(present);
-  if (!dryRun) return { id, state: 'unchanged', ready, object: present };
-  return { id, state: 'unchanged', ready, object: present, changes: [] };
+  if (!dryRun) return { id, state: 'unchanged', ready: wish.isReady(present), object: present };
+  if (waitsFor !== undefined) return { id, state: 'waiting', ready: false, waitsFor, object: present, changes: [] };
+  return { id, state: 'unchanged', ready: wish.isReady(present), object: present, changes: [] };
 }
 
 /**

@@ -23,10 +23,6 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
   const left = new Set(unwished);
   const pruned: ApiObject[] = [];
   const isDeleting = ({ object }: Child): boolean => object.metadata.deletionTimestamp !== undefined;
-  if (parts.dryRun) {
-    const objects = unwished.filter((child) => !isDeleting(child)).map(({ object }) => object);
-    return { pruned: objects, leaving: unwished.filter(isDeleting).map(({ object }) => object) };
-  }
   const deleting = new Set(unwished.filter(isDeleting));
   for (let hasLeft = true; hasLeft;) {
     const batch = nextBatch(parts, left).filter((child) => !deleting.has(child));
@@ -43,23 +39,24 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
 
 /**
  * Returns the dependents of `left` that can be deleted next. A dependent must wait while the annotation `created-after`
- * of another dependent lists it. If all of `left` must wait, but no wished dependent has the annotation, users have
- * edited the annotations so that the dependents of `left` wait for each other: then returns all of `left`. If all must
- * wait, and a wished dependent has the annotation, returns an empty list.
+ * of another dependent lists it. If users have edited the annotations so that dependents of `left` wait for each other,
+ * returns all of `left` that no wished dependent lists.
  */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
-  const before = new Set<string>();
-  for (const object of wished) for (const id of createdAfter(object, manager)) before.add(id);
-  const heldByWished = before.size;
-  for (const { object } of left) for (const id of createdAfter(object, manager)) before.add(id);
-  const all = [...left];
-  const free = before.size === 0 ? all : all.filter(({ object }) => !before.has(orderIdOfObject(object)));
-  return free.length === 0 && heldByWished === 0 ? all : free;
+  const beforeWished = new Set(wished.flatMap((object) => createdAfter(object, manager)));
+  const beforeLeft = new Set(Array.from(left, ({ object }) => createdAfter(object, manager)).flat());
+  const unheld = [...left].filter(({ object }) => !beforeWished.has(orderIdOfObject(object)));
+  const free = unheld.filter(({ object }) => !beforeLeft.has(orderIdOfObject(object)));
+  return free.length === 0 ? unheld : free;
 }
 
-/** Deletes a dependent. Returns true when it is gone, and false when finalizers keep it. */
-async function deleteChild({ client }: PruneParts, { model, object: { metadata } }: Child): Promise<boolean> {
-  const { name, uid, namespace } = metadata;
+/**
+ * Deletes a dependent; a dry run deletes nothing. Returns true when the dependent is gone, or would be gone, and false
+ * when finalizers keep it.
+ */
+async function deleteChild({ client, dryRun }: PruneParts, { model, object: { metadata } }: Child): Promise<boolean> {
+  const { name, uid, namespace, finalizers = [] } = metadata;
+  if (dryRun) return finalizers.length === 0;
   const scope = namespace === undefined ? {} : { namespace };
   const held = await client.delete(model, name, { preconditions: { uid }, ...scope }).catch(ignoreNotFound);
   return held === undefined;
