@@ -24,8 +24,8 @@ interface Connection {
    */
   isKnown: boolean;
   /**
-   * Set when the connection is accepted: true if its address then has too many connections that have not carried a
-   * valid credential. The first request that arrives when the address no longer has too many makes it false.
+   * True if, when this connection was accepted, its address had too many connections that had not carried a valid
+   * credential. Becomes false at the first request that arrives while the address is within the limit.
    */
   isExcess: boolean;
 }
@@ -58,7 +58,7 @@ declare module 'node:net' {
 
 /**
  * The maximum number of connections that one scan selects for closing, to make room for new connections. A scan visits
- * all connections, and sorts those whose request is not being handled.
+ * all connections, and sorts the idle ones and those whose request is still arriving.
  */
 const foundAtOnce = 64;
 

@@ -365,8 +365,8 @@ function nextMetadata(stored: ApiObject, object: ApiObject): ObjectMeta {
 }
 
 /**
- * Sets managedFields in place, because a copy costs as much as the computation of the owners. The metadata was created
- * for this write, so no other code has it.
+ * Sets managedFields in place, because a copy costs as much as the computation of managedFields. The metadata was
+ * created for this write, so no other code has it.
  */
 function setManagedFields({ metadata }: ObjectDraft, entries: ManagedFields | undefined): void {
   const own: { managedFields?: ManagedFields } = metadata;

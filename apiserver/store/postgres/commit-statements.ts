@@ -105,8 +105,8 @@ const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema
  * notification has only the revision: the stores that receive it read the changes from the log.
  *
  * The settings of the session make PostgreSQL execute each join as a nested loop: a join with a table uses an index of
- * the table, but a join of two parts of the statement takes quadratic time. Only one join is of this kind, that with
- * `taken`. This part is usually small: it has only the operations whose claims belong to other objects.
+ * the table, but a join of two parts of the statement takes quadratic time. Only the join with `taken` joins two parts.
+ * `taken` is usually small: it has only the operations whose claims belong to other objects.
  */
 function commitText({ generations: g, claims: c, required: r }: CommitParts): string {
   const data = 'CASE WHEN n.length >= 0 THEN substring($7::bytea FROM n.start FOR n.length) END';
