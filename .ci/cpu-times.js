@@ -9,7 +9,7 @@ import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
-/** How many files, hooks, tests and waits are printed, in a list of each. With 0, nothing is measured. */
+/** The maximum length of each printed list: of files, hooks, tests and waits. With 0, nothing is measured. */
 const count = Number(process.env.HOMEOSTAT_TEST_CPU ?? 0);
 
 // Workers of mocha are child processes, and inherit this variable. So all of them write to the file of the main

@@ -37,8 +37,8 @@ function encodeNumber(number) {
 }
 
 /**
- * Returns, for each compiled line, the source of the line's first token and the token's line in this source; undefined
- * for lines that the compiler added.
+ * Returns, for each compiled line, where its first token is in the sources: the index of the source file, and the line
+ * in this file. Returns undefined for lines that the compiler added.
  */
 function sourceLines(mappings) {
   let source = 0;

@@ -26,8 +26,8 @@ interface ThingJson {
 }
 
 /**
- * Runs the writers of one round until the server is killed. Each creates an object and changes it twice; every third
- * writer deletes its object.
+ * Runs all writers of one round at the same time. Each writer creates one object and changes it twice; every third
+ * writer then deletes its object. A writer ends early when the server is killed.
  */
 async function write(url: string, round: number, onAcknowledged: (write: Acknowledged) => void): Promise<void> {
   const chains = Array.from({ length: writers }, (_, index) => writeChain(url, { round, index }, onAcknowledged));

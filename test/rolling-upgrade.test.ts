@@ -18,8 +18,8 @@ const databases: readonly {
   readonly name: string;
   readonly create: (context: Mocha.Context) => Promise<Upgradable>;
   /**
-   * A schema change after which the database requests of the older server fail: an SQL statement, or for etcd, fields
-   * of the key `head` as JSON.
+   * A change of the schema that makes the database requests of the older server fail. In SQL databases, the change is a
+   * statement. In etcd, it is a JSON object with the new fields of the key `head`.
    */
   readonly breaking: string;
   /** The schema version that this version of the program uses. */

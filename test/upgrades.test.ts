@@ -104,8 +104,8 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
   }
 
   /**
-   * Checks writes after the upgrade: the server refuses a value of a unique index that an object had before the
-   * upgrade, accepts a free value, and changes and deletes objects.
+   * Checks writes after the upgrade. For a unique index, the server refuses a value that an object from before the
+   * upgrade has, and accepts a free value. It also changes and deletes objects.
    */
   async function expectWrites(): Promise<void> {
     const taken = await send('POST', machinesPath, newMachine('new', 'slug-2'));

@@ -66,8 +66,8 @@ const unlikeStored: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The revision at which the recorded watches start. Before the first of them, it was the newest revision of the
- * recorded server.
+ * The revision at which the recorded watches start. It was the newest revision of the recorded server when the first of
+ * these watches began.
  */
 const watchedFrom = '1030683';
 

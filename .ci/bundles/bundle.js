@@ -24,8 +24,8 @@ function digestOf(dist) {
 
 /**
  * Returns the code of a module for the bundle. `import.meta.url` becomes the URL of the compiled module, so that the
- * module still finds the files beside that module. The URL of a worker's entry is not changed, because this entry is
- * beside the bundle.
+ * code still finds the files beside that module. In a `new URL` with the file of a worker, `import.meta.url` stays,
+ * because the worker itself is bundled, to a file beside the bundle of this module.
  */
 function placedCode({ code, path, dist, workers, importMetas }) {
   const place = relative(dist, path).split(sep).join('/');

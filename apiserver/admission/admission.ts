@@ -52,8 +52,9 @@ export interface DeleteAdmission<T extends ApiObject = ApiObject> extends Admiss
  * A hook that changes apiVersion, kind, name, namespace or uid has a bug; the server restores all other metadata.
  * Defaults, pruning, the schema and the model's `validate` run afterwards. A hook refuses a write by throwing
  * `invalid(…)` (422), or an ApiError BadRequest, Forbidden, Invalid, ServiceUnavailable or TooManyRequests. Any other
- * error is a bug of the hook: nothing is stored, the log names the plugin, and the client receives a 500, or the error
- * of the rules if they refuse the object anyway. A hook may be called more than once for one write.
+ * error is a bug of the hook: nothing is stored, the log names the plugin, and the client receives a 500. If the schema
+ * or `validate` refuses the object even without the changes of this hook, the client receives that error instead of the
+ * 500. A hook may be called more than once for one write.
  */
 export interface AdmissionHooks<T extends ApiObject = ApiObject> {
   onCreate?(call: CreateAdmission<T>): Draft<T> | T | void | Promise<Draft<T> | T | void>;

@@ -43,8 +43,8 @@ export function allFieldsOf(value: unknown, type: FieldShape): FieldSet {
 }
 
 /**
- * Returns all fields of a new object, from its content. Every object has `metadata`, so the field `metadata` itself has
- * no owner.
+ * Returns all fields in the content of a new object, except the field `metadata` itself: every object has this field,
+ * so no manager owns it. The fields in `metadata` are included.
  */
 export function newFieldsOf(content: Fields, type: FieldShape): FieldSet {
   const shape = shapeOf(type);

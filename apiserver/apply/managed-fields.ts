@@ -229,8 +229,8 @@ function* mergeEntries(same: readonly ManagedFieldsEntry[]): Steps<ManagedFields
 }
 
 /**
- * Orders entries for a merge: first all entries that are results of earlier merges, then the other entries, the oldest
- * first.
+ * Orders entries for a merge: first the results of earlier merges, then the other entries. Each of the two groups is
+ * sorted by age, the oldest entry first.
  */
 function compareAges(a: ManagedFieldsEntry, b: ManagedFieldsEntry): number {
   return Number(b.manager === mergedManager) - Number(a.manager === mergedManager) || compareEntries(a, b);

@@ -30,7 +30,10 @@ export function isMaster({ groups }: UserInfo): boolean {
 
 const refused: Decision = { allowed: false, reason: '' };
 
-/** Verbs that a rule for certain names never allows. The exception is `create` on a subresource of a named object. */
+/**
+ * Verbs that a rule with `resourceNames` never allows, except `create` on a subresource, because this request names an
+ * object.
+ */
 const verbsWithoutName: readonly string[] = ['create', 'deletecollection'];
 
 /**

@@ -17,8 +17,8 @@ function characterAt(index: number): string {
 }
 
 /**
- * Returns the index of a character. fast-check also generates texts such as `__proto__`, and needs this function to
- * split them into units.
+ * Returns the index of a character. fast-check uses this function to split special texts such as `__proto__` into
+ * characters. Without this function, fast-check would hardly ever generate such texts.
  */
 function indexOf(character: unknown): number {
   const codePoint = String(character).codePointAt(0) ?? 0;

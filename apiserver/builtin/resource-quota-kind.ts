@@ -44,8 +44,8 @@ const amounts = {
 export const counterIndex = 'counter';
 
 /**
- * Returns the value of the claim that a creation under a quota requires. It names the quota, its generation, and the
- * replica that counts.
+ * Returns the value of a quota's claim. The store refuses a creation under the quota when this claim is missing. The
+ * value names the quota's uid and generation, and the replica that counts the objects under the quota.
  */
 export function counterValue({ uid, generation }: ApiObject['metadata'], counter: string): string {
   return `${uid}/${generation}/${counter}`;

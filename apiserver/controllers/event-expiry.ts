@@ -125,7 +125,7 @@ export class EventExpiry {
 
   /**
    * Deletes expired events, and returns the number of attempted deletions. It checks only events that were created at
-   * least `eventTtlMs` ago, since an event never occurs before its creation.
+   * least `eventTtlMs` ago. No other event is expired, because {@link isExpired} counts the creation as an occurrence.
    */
   async #deleteExpired(resource: Resource, most: number): Promise<number> {
     const index = resource.cache.index('metadata.creationTimestamp');

@@ -24,9 +24,9 @@ const patienceMs = 60_000;
 const noTime = '9999';
 
 /**
- * The maximum number of objects in the response. Of the objects of a kind that are being deleted, at most this number
- * is checked. The search for objects whose status is about an old generation ends when it has found this number in all
- * kinds together.
+ * The maximum number of objects in the response. For each kind, at most this number of objects that are being deleted
+ * are checked. The search for objects whose status is about an old generation ends when it has found this number in
+ * all kinds together.
  */
 const maxItems = 500;
 

@@ -68,7 +68,7 @@ function checkNames(names: DefinitionNames, violations: DefinitionViolations): v
   }
 }
 
-/** Checks that a name is a DNS label. The names of kinds may have upper case as well. */
+/** Checks that a name is a DNS label. In the fields `kind` and `listKind`, the name may have upper-case letters. */
 function checkLabel(field: string, value: string, violations: DefinitionViolations): void {
   const isKind = field.endsWith('ind');
   if (value === '' || value === undefined) return violations.required(field, '');

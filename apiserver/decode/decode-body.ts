@@ -9,7 +9,7 @@ import { describeJsonProblem } from './json-problem.ts';
 import { hasLoneSurrogate } from './json-value.ts';
 import { parseYaml } from './yaml-body.ts';
 
-/** The format of a body. `applied` means YAML that is usually JSON, as in an apply; a Message means protobuf. */
+/** The format of a body. `applied`: the body of an apply, which is JSON or YAML. A Message means protobuf. */
 export type BodyFormat = 'json' | 'yaml' | 'applied' | Message;
 
 /** Returns the value of a body, within the limits of objects. @throws ApiError BadRequest, RequestEntityTooLarge */

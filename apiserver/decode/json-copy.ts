@@ -31,7 +31,10 @@ interface Size {
   bytes: number;
 }
 
-/** The estimated bytes of a value's JSON besides the characters of a text: quotes and a comma, or some digits. */
+/**
+ * The estimated bytes of the JSON of one value, for example quotes and a comma, or some digits. The characters of a
+ * string are counted in addition.
+ */
 const bytesOfValue = 4;
 
 function copy(value: unknown, depth: number, size: Size): unknown {

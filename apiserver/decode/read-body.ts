@@ -175,7 +175,8 @@ function gone(): Error {
 
 /**
  * The maximum size, in bytes, of a body that is given to its reader together with others (see {@link giveTogether}).
- * A larger body is given to its reader as soon as it is complete, because 16 of them in one turn would take too long.
+ * A larger body is given to its reader as soon as it is complete, because {@link mostTogether} larger bodies in one
+ * turn would take too long.
  */
 const largestTogether = 16 * 1024;
 

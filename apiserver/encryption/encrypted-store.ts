@@ -103,8 +103,8 @@ export class EncryptedStore implements Store {
   /**
    * Yields, in pages in the order of keys, the rows whose encryption is outdated: a write would now encrypt them with
    * another key, or would store them in the other form (plain or encrypted). Also deletes the kept data and the
-   * snapshots of the kinds of these rows, which are outdated in the same way. For a kind that is not served, nothing
-   * else would replace this data.
+   * snapshot of each kind that has such a row, because the encryption of this data is outdated too. For a kind that is
+   * not served, nothing else would replace this data.
    */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
     const dropped = new Set<number>();

@@ -87,7 +87,7 @@ export class Encryption {
 
   /**
    * Decrypts bytes that {@link seal} encrypted with any of the keys, and returns plain text unchanged. Returns the
-   * reason if the bytes cannot be decrypted, or are in plain text although the kind must not be.
+   * reason if the bytes cannot be decrypted, or if they are in plain text and `readsPlain` is false.
    */
   unseal({ readsPlain }: KindEncryption, place: string, data: Uint8Array): Unsealed {
     if (!isSealed(data)) {

@@ -76,8 +76,8 @@ export function importEncryption(database: string, { keys, plainKinds }: Exporte
 }
 
 /**
- * An encryption of the same resources as the default configuration, for imports and reads that encrypt nothing. Its key
- * is never used. Objects that were encrypted before are neither decrypted nor encrypted again.
+ * The encryption for imports and reads that need no key. It names the same kinds as the default configuration, but its
+ * random key encrypts nothing. Objects that are already encrypted are neither decrypted nor encrypted again.
  */
 const withoutKeys = new Encryption([
   { resources: ['secrets'], providers: [{ key: { name: 'none', secret: createSecretKey(randomBytes(keyBytes)) } }] },

@@ -29,8 +29,8 @@ export interface LoginProvider {
   /** The name that the login page shows. */
   readonly displayName: string;
   /**
-   * An id of the provider's settings. A session that began with other settings of a provider with the same name is
-   * invalid.
+   * An id of the provider's settings. A session is valid only while a provider has the settings with which the session
+   * began.
    */
   readonly settingsId: string;
   /** @throws LoginFailure */

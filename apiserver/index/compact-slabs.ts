@@ -23,7 +23,7 @@ const fullShare = 0.9;
 /** The entries whose records are in the memory of a kind. */
 export interface SlabUsers {
   readonly table: EntryTable;
-  /** Returns the former states of objects that are still in the change feed. `table` has only the current states. */
+  /** Returns the former states that the change feed still has. `table` has only the current states of the objects. */
   readonly formerStates: () => Iterable<Entry>;
   /**
    * Returns all entries of the change feed: former and current states of objects. The records of the current states are

@@ -124,8 +124,9 @@ const free = -1;
 const keptEntries = 8192;
 
 /**
- * The entries of a kind, in rows. A row is three numbers: the number of the block, the position of the record in it,
- * and the hash of the key. A row keeps its number when its entry is replaced. The row of a removed entry is used again.
+ * The entries of a kind, in numbered rows. A row has three columns: the number of the block, the position of the record
+ * in this block, and the hash of the key. An entry that replaces an entry of the same key takes its row. The row of a
+ * removed entry is used again.
  */
 export class EntryTable {
   #block = new Int32Array(smallestTable);

@@ -222,7 +222,10 @@ export class KindCache {
     return undefined;
   }
 
-  /** Returns the entries in the order of their names. They are sorted only if the index of names is not built. */
+  /**
+   * Returns the entries in the order of their names. This order comes from the index of names, if that index is built;
+   * otherwise, the entries are sorted.
+   */
   #named(): Steps<NamedEntries> {
     const rows = this.#byName.get('metadata.name')?.orders()[0];
     return rows === undefined ? inNameOrder(this.#table) : alreadyInNameOrder(this.#table, rows);

@@ -157,9 +157,9 @@ export class KindIndex {
   }
 
   /**
-   * Builds the parts of this index from a snapshot: `orders` has the sorted rows of the table for each part that the
-   * snapshot contains. If `orders` lacks {@link values} and `isWanted` is true, this method builds {@link values} from
-   * the entries that `named` returns. It builds no other part.
+   * Builds the parts of this index that a snapshot contains. For each of these parts, `orders` has the row numbers of
+   * `table` in the order of the part. If the snapshot lacks {@link values} and `isWanted` is true, this method builds
+   * {@link values} from the entries that `named` returns. It builds no other part.
    */
   *restore(
     table: EntryTable,

@@ -136,9 +136,8 @@ export class Slabs {
 
   /**
    * Ends the period that began with {@link seal}: {@link isSealed} may not be called any more. `used` and `garbage` are
-   * the numbers of live and garbage bytes in the blocks that existed at {@link seal}, except those that the compaction
-   * will empty. `used` is added to the count of live bytes, which {@link seal} had set to 0. `garbage` replaces the
-   * count of garbage.
+   * the numbers of live and garbage bytes in the sealed blocks that `compactSlabs` will not empty. `used` is added to
+   * the count of live bytes, which {@link seal} had set to 0. `garbage` replaces the count of garbage.
    */
   settle(used: number, garbage: number): void {
     this.#used += used;

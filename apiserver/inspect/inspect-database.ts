@@ -23,7 +23,7 @@ export interface DatabaseInspection {
 export interface InspectDatabaseOptions {
   /**
    * The path of the encryption configuration with the keys of encrypted objects. Default: the encryption configuration
-   * that the server creates, in the file `encryption.key` beside a SQLite database, or else in `./data`.
+   * that the server creates: the file `encryption.key` beside a SQLite database, or in `./data` for other databases.
    */
   readonly encryptionConfig?: string;
 }

@@ -108,8 +108,8 @@ export class MemoryLimit {
   }
 
   /**
-   * The larger of two shares: the used share of the usable heap, and that of the memory that the system grants. 1 means
-   * that all of it is used.
+   * The used share of the usable heap, or the used share of the memory that the system grants, whichever is larger. 1
+   * means that the usable heap or the granted memory is used completely.
    */
   get share(): number {
     return shareOf(this.#parts.meter.read());

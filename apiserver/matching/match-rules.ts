@@ -60,7 +60,7 @@ function matchesResource(pattern: string, { plural, subresource }: MatchPath): b
 
 /**
  * Returns the version of a kind to which rules apply: the version of the request, or with matchPolicy `Equivalent`
- * another served version. Returns undefined when the rules do not apply to this path.
+ * another served version. Returns undefined when the rules apply to the write in none of these versions.
  */
 export function matchedVersion(
   { rules = [], matchPolicy = 'Equivalent' }: { readonly rules?: readonly MatchRule[]; readonly matchPolicy?: string },

@@ -41,10 +41,10 @@ export class ComponentNames {
   }
 
   /**
-   * Returns the kind whose name is the start of `component`, the name of a schema: Person for PersonSpec. If there are
-   * several such kinds, returns the longest one. Only in the model of this kind, the schema keeps the name
-   * `PersonSpec`. If the model of another kind, such as Team, also has a schema `PersonSpec`, that schema is named
-   * `Team.PersonSpec`, so that the two names differ.
+   * Returns the kind with which the schema name `component` starts: Person for PersonSpec. If there are several such
+   * kinds, returns the longest one. Only in the model of this kind, the schema keeps the name `PersonSpec`. If the
+   * model of another kind, such as Team, also has a schema `PersonSpec`, that schema is named `Team.PersonSpec`, so
+   * that the two names differ.
    */
   #ownerOf(component: string): string | undefined {
     if (!/^[A-Za-z0-9]+$/.test(component)) return undefined;

@@ -2,8 +2,8 @@ import type { OpenApiSchema } from './open-api.ts';
 import { schemaReference } from './open-api.ts';
 
 /**
- * The names of the schemas that all kinds share. They cannot equal the name of a kind's schema, which begins with the
- * parts of the kind's group in reverse order: the groups `meta` and `autoscaling` have no kinds.
+ * The names of the schemas that all kinds share. No kind's schema has one of these names: the name of a kind's schema
+ * begins with the kind's group, its parts in reverse order, and no kind has the group `meta` or `autoscaling`.
  */
 export const meta = {
   objectMeta: 'meta.v1.ObjectMeta',

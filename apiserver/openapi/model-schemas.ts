@@ -9,7 +9,10 @@ import { openApiSchema } from './open-api-schema.ts';
 
 const referencePrefix = '#/components/schemas/';
 
-/** Returns the schemas that a model has in documents: those of its components, and that of its list. */
+/**
+ * Returns the schemas of a model for OpenAPI documents, by name: one for each schema in `model.components`, and one for
+ * lists of the kind.
+ */
 export function* modelSchemas(
   model: ModelDescriptor,
   names: ComponentNames,

@@ -25,8 +25,8 @@ const maxWaitMs = 60_000;
 export const forgetMs: number = 15 * 60_000;
 
 /**
- * The maximum number of accounts that one replica keeps in memory, and likewise of addresses, and of pairs of an
- * account and an address. Beyond that, a new one replaces the oldest.
+ * The maximum length of each list that a replica keeps in memory: of accounts, of addresses, and of pairs of an account
+ * and an address. Beyond that, a new entry replaces the oldest.
  */
 const maxKept = 10_000;
 

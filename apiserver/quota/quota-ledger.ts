@@ -44,8 +44,9 @@ export class QuotaLedger {
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
   /**
-   * For each quota, by its uid: how often this process has waited to take over the quota from another process, since it
-   * last created an object, or refused a creation, under this quota.
+   * For each quota, by its uid: the number of times that this process has waited before it tried to take over the quota
+   * from another process. The count restarts when this process has created an object, or refused a creation, under the
+   * quota.
    */
   readonly #turns = new Map<string, number>();
 

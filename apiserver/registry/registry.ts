@@ -52,8 +52,8 @@ interface Work {
 
 /**
  * Executes every write of every kind. A write is planned for the stored object ({@link WritePlanner}); one commit makes
- * it durable, and the indexes and the feed are updated before the response ({@link Committer}). Methods reject only
- * with ApiError; any other error is a bug.
+ * it durable, and the kind's indexes and change feed in memory are updated before the response ({@link Committer}).
+ * Methods reject only with ApiError; any other error is a bug.
  */
 export class Registry {
   readonly #parts: RegistryParts;

@@ -50,9 +50,10 @@ interface Source {
 
 /**
  * The maximum number of {@link Shape} objects that are built for a model. The server builds a shape for each
- * combination of schemas that apply to the same field, by `$ref`, `allOf`, `anyOf` or `oneOf`. These can be many more
- * than there are schemas, but no model that a person writes needs more than this maximum. A CustomResourceDefinition
- * has no `$ref`, so it has at most as many shapes as schemas.
+ * combination of schemas that apply to the same field, by `$ref`, `allOf`, `anyOf` or `oneOf`. There can be many more
+ * combinations than schemas, because `$ref` can make one schema a part of many combinations. But no model that a person
+ * writes needs more than this maximum. Without `$ref`, each schema is a part of only one combination. Therefore a
+ * CustomResourceDefinition, which has no `$ref`, has at most as many shapes as schemas.
  */
 const maxShapes = 100_000;
 
@@ -64,10 +65,11 @@ const envelope: readonly (readonly [string, FieldShape])[] = [
 ];
 
 /**
- * Builds the shapes of components. References, allOf, anyOf and oneOf are merged into the schema that contains them, so
- * a field that any of them declares is known. Kubernetes instead requires that the containing schema declares each such
- * field, so for a schema that Kubernetes accepts, the known fields are the same as in Kubernetes. A shape reads the
- * schemas of its fields when it is first used, because most objects need only a small part of a large schema.
+ * Builds the shapes of schemas, whose references name schemas in `components`. References, allOf, anyOf and oneOf are
+ * merged into the schema that contains them, so a field that any of them declares is known. Kubernetes instead requires
+ * that the containing schema declares each such field, so for a schema that Kubernetes accepts, the known fields are
+ * the same as in Kubernetes. A shape reads the schemas of its fields when it is first used, because most objects need
+ * only a small part of a large schema.
  */
 export class ShapeBuilder {
   readonly #components: Readonly<Record<string, JsonSchema>>;

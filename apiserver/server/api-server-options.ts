@@ -67,8 +67,8 @@ export interface ApiServerOptions {
    * The path of a file of kind `EncryptionConfiguration` (apiserver.config.k8s.io/v1). It names the kinds whose objects
    * are encrypted in the database, and has the keys. The server's own secrets are always encrypted. Only the owner of
    * the file may have access to it; if the owner is root, its group may read it. Default: Secrets are encrypted, with
-   * the key in the file `encryption.key`. This file is beside a SQLite database, or else in `./data`; the first start
-   * creates it.
+   * the key in the file `encryption.key`, which the first start creates: beside a SQLite database, or in `./data` for
+   * other databases. A database in memory needs no file: it uses a random key.
    */
   readonly encryptionConfig?: string;
   /**

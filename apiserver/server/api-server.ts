@@ -33,8 +33,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 }
 
 /**
- * Starts a server on a given store that is not open yet, and ignores the option `database`. Without a configuration of
- * encryption, all servers of the process share one key.
+ * Starts a server on a given store that is not open yet, and ignores the option `database`. Without the option
+ * `encryptionConfig`, the server encrypts with a random key that all servers of this process share.
  */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
   const settings = settingsOf(options);

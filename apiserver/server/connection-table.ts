@@ -24,8 +24,8 @@ interface Connection {
    */
   isKnown: boolean;
   /**
-   * Set when the connection is accepted: true if its address then has too many connections that have not carried a
-   * valid credential. The first request that arrives when the address no longer has too many makes it false.
+   * True if, when this connection was accepted, its address had too many connections that had not carried a valid
+   * credential. Becomes false at the first request that arrives while the address is within the limit.
    */
   isExcess: boolean;
 }
@@ -58,7 +58,7 @@ declare module 'node:net' {
 
 /**
  * The maximum number of connections that one scan selects for closing, to make room for new connections. A scan visits
- * all connections, and sorts those whose request is not being handled.
+ * all connections, and sorts the idle ones and those whose request is still arriving.
  */
 const foundAtOnce = 64;
 
@@ -230,8 +230,8 @@ function isSent(response: ServerResponse | undefined): boolean {
 }
 
 /**
- * Returns true while the server handles a request that has arrived completely. Also returns true while the response has
- * no socket, because it waits until an earlier response on the same connection is sent.
+ * Returns true while the server handles a request that has arrived completely, and while the response waits until an
+ * earlier response on the same connection is sent. A waiting response has no socket.
  */
 function isAnswered({ response }: Connection): boolean {
   return response !== undefined && !isSent(response) && (response.socket === null || response.req.complete);

@@ -29,8 +29,9 @@ export interface ImportDatabaseOptions {
   /**
    * The path of an encryption configuration: that of the server that will use the database. If the export has objects
    * in plain text, the import encrypts those whose kinds the configuration names. Default: the file `encryption.key`
-   * beside a SQLite database, or else in `./data`, with the key for Secrets and the server's own secrets. The import
-   * uses this file, or creates it, only if the export has Secrets or such own secrets in plain text.
+   * beside a SQLite database, or in `./data` for other databases, with the key for Secrets and the server's own
+   * secrets. The import uses this file, or creates it, only if the export has Secrets or such own secrets in plain
+   * text.
    */
   readonly encryptionConfig?: string;
   /**
@@ -58,7 +59,7 @@ export interface ExportDatabaseOptions {
   readonly decrypt?: boolean;
   /**
    * The path of the encryption configuration with the keys for {@link decrypt}. Default: the encryption configuration
-   * that the server created, in the file `encryption.key` beside a SQLite database, or else in `./data`.
+   * that the server created: the file `encryption.key` beside a SQLite database, or in `./data` for other databases.
    */
   readonly encryptionConfig?: string;
 }

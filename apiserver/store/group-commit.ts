@@ -197,11 +197,11 @@ export class GroupCommit {
 
   /**
    * Sends a batch to the store, if operations are ready and the limits allow it: one batch may be in flight, and the
-   * results of at most two batches may be undelivered. The second limit keeps a replica whose memory lags behind from
-   * being flooded by its own writes. Unless `isNow` is true, the batch is sent at the end of the turn of the event
-   * loop. So all requests that were read in the turn share one commit and one message to the store. When each message
-   * had only one or two operations, the messages took a tenth of the time of a creation over HTTP. `answered` is the
-   * number of operations whose results are being delivered: their callers will probably submit as many again.
+   * results of at most two batches may be undelivered. Because of the second limit, a replica whose memory lags behind
+   * catches up before it commits more writes. Unless `isNow` is true, the batch is sent at the end of the turn of the
+   * event loop. So all requests that were read in the turn share one commit and one message to the store. When each
+   * message had only one or two operations, the messages took a tenth of the time of a creation over HTTP. `answered`
+   * is the number of operations whose results are being delivered: their callers will probably submit as many again.
    */
   #sendReady(isNow: boolean, answered = 0): void {
     if (this.#ready.length === 0 || this.#inFlight > 0 || this.#unanswered >= maxUnanswered) return;

@@ -88,7 +88,7 @@ export class WebhookCaller {
   }
 }
 
-/** The HTTP status in the metrics for a webhook that sent no response, or an unusable one that is not an HTTP error. */
+/** The HTTP status in the metrics if a webhook sends no response, or an unusable response without an HTTP error. */
 const unavailable = 503;
 
 /** The reason why a call ended without a decision. */

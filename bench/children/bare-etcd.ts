@@ -41,8 +41,8 @@ async function open(url: string): Promise<void> {
 }
 
 /**
- * Writes transactions. When a transaction has several writes, the function first reads the objects, and also writes a
- * log entry and the head key, as the store does. The store keeps its latest revision in its head key.
+ * Creates objects in transactions. For a transaction with several objects, the function first reads their keys, and
+ * also writes a log entry and the head key, as the store does. The store keeps its latest revision in its head key.
  */
 async function write({ count, size, width }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width }, () => (size === 1 ? createOne() : createSeveral(size)));
@@ -75,9 +75,9 @@ async function beginTurns(): Promise<void> {
 }
 
 /**
- * Writes transactions. Each one creates several objects and one log entry, but does not write the head key. The only
- * condition of a transaction is that its objects do not exist yet. etcd checks this condition in the transaction, so
- * the function reads nothing before the transaction.
+ * Creates objects in transactions. Each transaction creates several objects and one log entry, but does not write the
+ * head key. The only condition of a transaction is that its objects do not exist yet. etcd checks this condition in the
+ * transaction, so the function reads nothing before the transaction.
  */
 async function writeAlone({ count, size }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width: 1 }, async () => {

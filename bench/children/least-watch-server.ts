@@ -12,8 +12,8 @@ import { answerCalls } from '../processes/answer-calls.ts';
 interface Watcher {
   readonly socket: Socket;
   /**
-   * The number of frames that the server need not send to the watcher: it has sent them, or had them when the watcher
-   * connected.
+   * The number of frames that the server need not send to the watcher: the frames that it has already sent, and those
+   * that existed before the watcher connected.
    */
   received: number;
 }

@@ -82,8 +82,8 @@ class Turns implements Disposable {
   readonly #served: Served;
   readonly #connections: readonly HttpConnection[];
   /**
-   * For each turn, in which this server received requests for {@link turnMs}: the processor time that the server's
-   * process had used at the start and at the end of the turn, and the number of requests in the turn.
+   * The measured turns of this server. `startMs` and `endMs`: the processor time that the server's process had used at
+   * the start and at the end of the turn. `sent`: the number of requests in the turn.
    */
   readonly #taken: { readonly startMs: number; readonly endMs: number; readonly sent: number }[] = [];
 

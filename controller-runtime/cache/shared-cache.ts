@@ -141,7 +141,7 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
 
   /**
    * Stores the current objects in `#before`. This must happen in the turn of the event loop in which the informer
-   * stops, because the cache continues to change when other informers follow it.
+   * stops, because the shared cache continues to change while other informers follow the cache.
    */
   #remember(): void {
     this.#before = new Map(Array.from(this.objects(), (state) => [state.key, state.object]));

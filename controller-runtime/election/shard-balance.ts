@@ -19,8 +19,8 @@ export interface ShardPlan {
  * Plans the next steps of a process toward an even distribution. The process takes free shards up to its share. While
  * another process has at least two shards more than this process, this process requests a shard from the process with
  * the most shards. Each process plans for itself, from the leases that it reads. A process that has no shard and has
- * requested none appears in no lease, so the plans of other processes do not count it. Such a process gets shards by
- * its requests.
+ * not requested one yet appears in no lease, so the other processes do not count it, and may take all free shards. The
+ * process then requests shards from them.
  */
 export function planShards(me: string, shards: readonly SeenShard[]): ShardPlan {
   const counts = new Map<string, number>([[me, 0]]);

@@ -52,7 +52,7 @@ export class StandbyCaches {
 
   /**
    * Waits until all caches are synced, or until the time limit, and logs when the limit is reached. The limit is needed
-   * because controllers whose kinds are served must not wait for kinds that are not.
+   * because controllers whose kinds are served must not wait for kinds that the server does not serve.
    */
   async synced(limitMs: number, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts;

@@ -1,6 +1,6 @@
 /**
- * An HTML comment in a page. It says what to do with the fenced code block (fence) below it, or it has hidden content
- * itself.
+ * An HTML comment in a page that says what to do with a text: with the fenced code block (fence) right below the
+ * comment, or with hidden content, which is inside the comment.
  */
 interface Directive {
   readonly word: 'file' | 'edit' | 'sh' | 'output' | 'not run';
@@ -25,8 +25,8 @@ const parts =
   /^<!-- (?<word>file|edit|sh|output|not run)\b(?<rest>[^]*?)-->$|^ *```(?<language>\S*)\n(?<text>[^]*?)^ *```$/gm;
 
 /**
- * Returns all fences of a page in their order, including comments with hidden content. Throws when a directive without
- * hidden content has no fence right below it.
+ * Returns the fences of a page, and its directives with hidden content, in the order of the page. Throws when a
+ * directive has neither hidden content nor a fence right below it.
  */
 export function parseFences(page: string): readonly Fence[] {
   const fences: Fence[] = [];

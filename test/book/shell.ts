@@ -112,8 +112,8 @@ export class Shell {
   }
 
   /**
-   * Runs a script, and resolves with its output. Rejects with the output when a command fails, unless `mayFail` is
-   * true, and when the script exceeds the time limit.
+   * Runs a script, and resolves with its output. Rejects with the output when the script exceeds the time limit, or
+   * when `mayFail` is false and a command fails.
    */
   async run(script: string, { mayFail }: { readonly mayFail: boolean }): Promise<string> {
     const file = join(this.#folder, '.step.sh');

@@ -109,8 +109,8 @@ function writeScript(path: string, text: string): string {
 }
 
 /**
- * Returns the YAML documents if all of them are objects with a kind; an empty list otherwise, for example for manifests
- * and fragments.
+ * Returns the YAML documents if each of them has an `apiVersion` and a `kind`; an empty list otherwise, for example for
+ * a `plugin.yaml` or a fragment of an object.
  */
 function objectsOf(yaml: string): readonly DeclaredObject[] {
   const documents = loadAll(yaml) as readonly (Partial<DeclaredObject> | null)[];

@@ -33,7 +33,7 @@ export function isDefinition({ kind }: JsonObject): boolean {
   return kind === 'CustomResourceDefinition';
 }
 
-/** Creates the definitions among the documents on a server, one after the other, and yields a report for each. */
+/** Creates, on the server, each definition in `documents`, one after the other. Yields a report for each definition. */
 export async function* reportDefinitions(
   server: HostileProcess,
   documents: readonly JsonObject[],

@@ -176,9 +176,9 @@ class Search<State, Operation extends Timed> {
 
 /**
  * The configurations found so far. A configuration is a possible state of the object, with the pending operations that
- * have taken effect. `add` drops a configuration if the list has one that differs only in this: fewer operations of
- * unknown outcome have taken effect. Such an operation may still take effect later, or never, so the search loses
- * nothing.
+ * have taken effect. `add` drops a new configuration if the list already has one with the same state and the same
+ * operations, from which only operations of unknown outcome may be missing. These operations may still take effect
+ * later, or never, so the search loses nothing.
  */
 class Memory<State> {
   readonly list: Configuration<State>[] = [];

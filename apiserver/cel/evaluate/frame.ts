@@ -15,8 +15,8 @@ export type Run = (frame: Frame) => CelValue;
 const errorCost = 200;
 
 /**
- * Returns the error if it is a CelError, and counts its cost, because `||` and `&&` ignore such an error when their
- * other side decides. @throws any other error, which must not be ignored
+ * Returns the error if it is a CelError, and adds {@link errorCost} to the cost of the evaluation, because `||`, `&&`,
+ * `all` and `exists` continue after such an error. @throws any other error, which must not be ignored
  */
 export function ignorable(error: unknown, { meter }: Frame): CelError {
   if (!(error instanceof CelError)) throw error;

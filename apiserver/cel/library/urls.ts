@@ -65,8 +65,8 @@ const pathForm = /^(\/[^?]*)(?:\?(.*))?$/s;
 const hostForm = /^(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s"#<>[\]^`{|}\\:]*)(?::\d*)?$/;
 
 /**
- * Parses a URL; returns undefined when the text is not a URL. The check of the text treats `#` and the fragment as
- * characters of the host, path or query before them. The returned parts do not contain the fragment.
+ * Parses a URL; returns undefined when the text is not a URL. The check of the whole text knows no fragments: `#` and
+ * the text after it belong to the host, path or query. The returned parts are those of the text before `#`.
  */
 function parseUrl(text: string): UrlParts | undefined {
   const [before = ''] = text.split('#', 1);

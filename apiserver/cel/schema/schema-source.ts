@@ -19,9 +19,9 @@ const resourceFields: Readonly<Record<string, JsonSchema>> = {
 };
 
 /**
- * Follows the reference of a schema (`$ref`, or without `type` an `allOf` with one schema), and returns the target. If
- * the schema has other fields beside the reference, such as `nullable`, they replace those of the target. Returns a
- * schema without a reference unchanged, and an empty schema if the target does not exist, or after 64 references.
+ * Returns the target of a reference. A schema is a reference if it has a `$ref`, or if it has no `type` and its `allOf`
+ * has one schema. Other fields beside the reference, such as `nullable`, replace those of the target. Returns a schema
+ * that is no reference unchanged, and an empty schema if the target does not exist, or after 64 references.
  */
 export function resolveSchema(schema: JsonSchema, components: Components): JsonSchema {
   let found = schema;

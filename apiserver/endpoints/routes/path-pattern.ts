@@ -59,7 +59,8 @@ export function patternKey(segments: readonly PatternSegment[]): string {
 /**
  * Returns the segments of a request's path, each percent-decoded once; undefined when no route can match, because a
  * segment is empty or the path is too long. One trailing slash is ignored (objects-and-http "Endpoints").
- * @throws ApiError BadRequest for bytes that are not percent-encoded UTF-8.
+ * @throws ApiError BadRequest when percent-decoding fails: for a `%` without two hex digits, or for bytes that are not
+ * UTF-8.
  */
 export function splitPath(path: string): readonly string[] | undefined {
   if (path.length > maxPathLength) return undefined;

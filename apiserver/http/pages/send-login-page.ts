@@ -40,8 +40,9 @@ export function isPageRequest(context: Context): boolean {
 }
 
 /**
- * Returns a path of this server, with its query and fragment, in its normal form. Returns `/docs` for any other value,
- * such as another site's URL, and for the paths of login and logout.
+ * Returns `next` in normal form if it is a path of this server; the path keeps its query and fragment. Returns `/docs`
+ * if `next` is another value, such as the URL of another site, is a path of login or logout, or is longer than
+ * {@link maxNextLength}.
  */
 export function localPath(next: string): string {
   const origin = 'http://localhost';

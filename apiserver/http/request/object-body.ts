@@ -81,8 +81,9 @@ export function isTypedKind(model: Pick<ModelDescriptor, 'group' | 'kind'>): boo
 }
 
 /**
- * Returns the body of a write of a typed kind, completed by apiVersion and kind from the path, as in Kubernetes. Typed
- * clients omit both, since the method that they call implies them. Objects of all other kinds must have them.
+ * Returns the body of a write of one of the {@link typedKinds}, completed by apiVersion and kind from the path, as in
+ * Kubernetes. Clients with a method for each of these kinds omit both fields, because the method implies them. Objects
+ * of all other kinds must have both fields.
  */
 export function typedBody({ model, apiVersion }: Pick<Resource, 'model' | 'apiVersion'>, body: BodySource): BodySource {
   const completed = (): unknown => {

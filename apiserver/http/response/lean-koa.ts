@@ -14,9 +14,9 @@ const koaHandler: unknown = Reflect.get(Koa.prototype, 'handleRequest');
 const pathAlone = /^\/[^?#\s]*$/;
 
 /**
- * A Koa that creates its objects only when a request needs them ({@link LeanContext}), and sends a response whose body
- * is a Buffer in one call. koa itself sends all other responses, such as streams, empty responses, and errors of this
- * server.
+ * A Koa that, for a request without a query, creates koa's objects only when a handler uses them ({@link LeanContext}).
+ * It sends a response whose body is a Buffer in one call. koa itself sends all other responses, such as streams, empty
+ * responses, and those to uncaught errors.
  */
 export class LeanKoa extends Koa {
   /** Returns the request handler for Node's server. It replaces koa's `callback`. */

@@ -16,9 +16,9 @@ const ofObject = ['metadata', 'managedFields'];
 const ofList = ['items', '*', ...ofObject];
 
 /**
- * Rewrites the JSON response to a GET of objects for people. It is indented for `pretty=true`, and without
- * `metadata.managedFields` for `managedFields=false`. Both are the default for curl, Wget, and pages that a browser
- * opens.
+ * Rewrites the JSON response to a GET of objects, so that people can read the response more easily: indents it for
+ * `pretty=true`, and omits `metadata.managedFields` for `managedFields=false`. Both are the default for curl, Wget, and
+ * pages that a browser opens.
  */
 export function makeReadable(context: Context): void {
   const { body, method, state } = context;

@@ -14,8 +14,8 @@ const mostCycleMs = 50;
 /** A target that has events to write, such as a watcher or a group of watchers. */
 export interface Flushable {
   /**
-   * Writes events to one watcher. Returns true when this target is a group of watchers, and has further watchers to
-   * which the current pass of {@link FlushCycle} must write.
+   * Writes events to one watcher: to the target itself, or to the next watcher of a group. Returns true when the group
+   * has further watchers to which the current pass of {@link FlushCycle} must write.
    */
   flush(): boolean;
 }

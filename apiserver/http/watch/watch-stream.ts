@@ -62,8 +62,8 @@ export interface WatchStreamParts {
 
 /**
  * The connection of one watcher. It has a position in the change feed of its kind, but no buffer: unread changes remain
- * in the window of the feed, once for all watchers. If the window no longer has the next change, the client receives a
- * 410.
+ * in the window of the feed, which all watchers share. If the window no longer has the next change, the client receives
+ * a 410.
  */
 export class WatchStream implements Flushable, GroupMember {
   readonly #parts: WatchStreamParts;

@@ -108,8 +108,8 @@ export class Follower {
   }
 
   /**
-   * Starts to read the changes that hints have reported. Called when this process has no commit in progress, or, if a
-   * commit takes longer, {@link ownCommitMs} after a hint.
+   * Starts to read the changes that hints have reported. `hear` calls this method immediately, unless a commit of this
+   * process is running. Then the call follows when no commits remain, but at most {@link ownCommitMs} after the hint.
    */
   resume(): void {
     this.#parts.clock.clearTimeout(this.#timer);

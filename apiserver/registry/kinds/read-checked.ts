@@ -60,7 +60,9 @@ export async function readChecked(kind: KindReader, parts: CheckedReadParts): Pr
   return computed;
 }
 
-/** Returns true when an index function has no `definition`. The values of such a kind are not stored. */
+/**
+ * Returns true when the function of an index has no `definition`. The server then stores no index values of the kind.
+ */
 function hasFunction({ indexes }: KindCache): boolean {
   return indexes.some(({ spec }) => spec.indexFunc.definition === undefined);
 }

@@ -26,7 +26,10 @@ export interface OtherVersion {
   readonly rules: Rules;
 }
 
-/** The number of objects that are converted in one turn of the event loop; other requests run between the turns. */
+/**
+ * The maximum number of objects that are converted to another version in one turn of the event loop; other requests run
+ * between the turns.
+ */
 const shownPerTurn = 200;
 
 /** The number of objects whose claims are collected in one step, which takes about a millisecond. */

@@ -22,8 +22,8 @@ export interface SyncParts {
   readonly isLost: () => boolean;
   /**
    * The generation of unique indexes at which the claims in the store were last known to be right; undefined when no
-   * such generation is known. The claims are not compared when the store still has this generation, and has the same
-   * unique indexes as the resource.
+   * such generation is known. When the store still has this generation, and has the same unique indexes as the
+   * resource, its claims are not compared with the values of the objects.
    */
   readonly generation: number | undefined;
 }

@@ -129,8 +129,8 @@ let lastSecond = Number.NaN;
 let lastText = '';
 
 /**
- * Returns a timestamp in the format of metadata: RFC 3339, UTC, whole seconds. The text of the last second is cached,
- * because every write needs it.
+ * Returns a timestamp in the format of metadata: RFC 3339, UTC, whole seconds. Caches the text that it returned last,
+ * because every write needs a timestamp, and many writes fall into the same second.
  */
 export function formatTime(ms: number): string {
   const second = Math.floor(ms / 1000);

@@ -103,8 +103,8 @@ export function unreadable(cause: unknown): ApiError {
 }
 
 /**
- * Returns the 422 for a value that another object holds in a unique index. The reason is not AlreadyExists, because
- * clients would then read the object with the name that they have sent.
+ * Returns the 422 for a value that another object holds in a unique index. The reason is not AlreadyExists: after
+ * AlreadyExists, clients read the object with the name that they sent, but another object holds the value.
  */
 export function duplicateValue(
   model: Named,

@@ -256,8 +256,8 @@ export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, gi
 }
 
 /**
- * Returns the error for an update with the resourceVersion 0. No object has this revision. Like Kubernetes, this server
- * refuses it, so that no client sends it to mean "any state".
+ * Returns the error for an update with the resourceVersion 0, which no object has. Like Kubernetes, this server refuses
+ * such an update, so that no client uses 0 to mean "any state".
  */
 function noRevision(model: ModelDescriptor, name: string): ApiError {
   const message = 'Invalid value: 0: must be specified for an update';
@@ -365,8 +365,8 @@ function nextMetadata(stored: ApiObject, object: ApiObject): ObjectMeta {
 }
 
 /**
- * Sets managedFields in place, because a copy costs as much as the computation of the owners. The metadata was created
- * for this write, so no other code has it.
+ * Sets managedFields in place, because a copy costs as much as the computation of managedFields. The metadata was
+ * created for this write, so no other code has it.
  */
 function setManagedFields({ metadata }: ObjectDraft, entries: ManagedFields | undefined): void {
   const own: { managedFields?: ManagedFields } = metadata;

@@ -161,8 +161,8 @@ class Preparation {
 }
 
 /**
- * The maximum work of one turn of the event loop, in compiled states of patterns. A schema without a pattern counts as
- * a tenth of a state. This maximum takes about 10 ms.
+ * A turn of the event loop compiles patterns until they have this many states in total, which takes about 10 ms. Each
+ * schema or subschema without a pattern counts as a tenth of a state.
  */
 const workPerTurn = 2000;
 

@@ -146,7 +146,10 @@ function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, stag
 interface InlineValue {
   readonly name: string;
   readonly size: number;
-  /** The number of bytes of all copies of the value in the transaction. Staging the value saves these bytes. */
+  /**
+   * The number of bytes of all copies of the value in the transaction. The transaction does not contain these bytes if
+   * the value is staged, which means that it is written before the transaction.
+   */
   readonly saved: number;
 }
 

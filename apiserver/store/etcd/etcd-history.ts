@@ -127,8 +127,8 @@ export class EtcdHistory {
   }
 
   /**
-   * Refuses a prefix below the prefix of another database, because all keys below that prefix belong to the other
-   * database.
+   * Refuses the prefix of this database if it is below the prefix of another database, because a database owns all keys
+   * below its prefix.
    */
   async #refuseNested(connection: EtcdConnection): Promise<void> {
     const names = this.#parts.layout.prefix.split('/').slice(1, -1);

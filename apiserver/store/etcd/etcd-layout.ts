@@ -114,8 +114,8 @@ export class EtcdLayout {
   }
 
   /**
-   * Returns the id of the store that requests a place in the order of writers with the etcd key `turn/<id>`; undefined
-   * for any other key.
+   * Returns the id in an etcd key `turn/<id>`, by which a store requests a place in the order of writers; undefined for
+   * any other key.
    */
   turnAt(key: string): string | undefined {
     const start = this.turns.key.toString();

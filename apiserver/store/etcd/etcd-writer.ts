@@ -57,8 +57,8 @@ export interface Write {
   readonly head: Partial<Pick<HeadFields, 'epoch' | 'revision' | 'compactRevision'>>;
   readonly operations: readonly RequestOp[];
   /**
-   * The id of the batch whose record the write adds to the log. The key of the record has the revision that the write
-   * stores in `head`. Absent when the write adds no record.
+   * The id of the batch whose changes the write adds to the log, as one record. The key of this record in etcd contains
+   * the revision that the write stores in `head`. Absent when the write adds nothing to the log.
    */
   readonly commit?: string;
 }

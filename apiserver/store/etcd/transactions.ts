@@ -26,8 +26,9 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 });
 
 /**
- * The maximum number of reads in a transaction without nested transactions. It is close to the 128 operations that a
- * cluster allows, because etcd sends a transaction with nested transactions through consensus, like a write.
+ * The maximum number of reads in a transaction without nested transactions. It is almost as large as the cluster's own
+ * limit of 128 operations, because nested transactions make a read expensive: etcd sends a transaction that contains
+ * them through consensus, like a write.
  */
 const maxReads = 120;
 

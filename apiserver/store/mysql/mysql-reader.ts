@@ -67,8 +67,8 @@ export class MysqlReader {
   }
 
   /**
-   * Returns the numbers of the kinds that have objects, in the order of the objects' keys. All keys of a kind have the
-   * same prefix.
+   * Returns the id number of each kind that has objects, in the order of the objects' keys. One key of each kind is
+   * enough to sort the kinds, because all keys of a kind have the same prefix.
    */
   async kinds(): Promise<number[]> {
     const [rows = []] = await this.#read(sql.listKinds);

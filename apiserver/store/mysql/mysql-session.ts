@@ -7,8 +7,8 @@ import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { StoreError } from '../store-error.ts';
 
 /**
- * The minimum size of packets that a server must accept. An object has up to 1.5 MiB, and a row of the log may contain
- * two states of an object.
+ * The smallest `max_allowed_packet` with which the store opens a database. An object has up to 1.5 MiB, and a row of
+ * the log may contain two states of an object.
  */
 const minPacketBytes = 4 * 1024 * 1024;
 

@@ -57,8 +57,8 @@ export class ChangeBroadcast {
   }
 
   /**
-   * Returns the changes of a commit. Creations need not be read; for other changes, the previous states must be read
-   * from the database.
+   * Returns the changes of a commit. If all of them are creations, they are taken from the commit itself. Otherwise
+   * they are read from the database, because updates and deletions also need the previous states.
    */
   async #pagesOf(commit: WrittenCommit, after: number): Promise<readonly PackedPage[]> {
     const count = commit.revision - after;

@@ -3,8 +3,8 @@ import { migrations } from './postgres-schema.ts';
 import { channel, type Statement } from './postgres-statements.ts';
 
 /**
- * The optional parts of the statement. They are needed when operations of the batch have generations, claims or
- * required claims.
+ * The optional parts of the statement. They are needed when operations of the batch have generations of unique indexes,
+ * claims or required claims.
  */
 interface CommitParts {
   readonly generations?: typeof generations;
@@ -19,8 +19,9 @@ interface CommitParts {
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
 /**
- * The part of the statement that checks generations. $10 (kinds) and $11 (generations) list the different generations
- * of a batch. $9 has for each operation the position of its generation in these lists, counted from 1.
+ * The part of the statement that checks the generations of unique indexes. $10 (kinds) and $11 (generations) list the
+ * different generations of a batch. $9 has for each operation the position of its generation in these lists, counted
+ * from 1.
  */
 const generations = {
   values: ', $9::integer[]',
@@ -104,8 +105,8 @@ const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema
  * notification has only the revision: the stores that receive it read the changes from the log.
  *
  * The settings of the session make PostgreSQL execute each join as a nested loop: a join with a table uses an index of
- * the table, but a join of two parts of the statement takes quadratic time. Only one join is of this kind, that with
- * `taken`. This part is usually small: it has only the operations whose claims belong to other objects.
+ * the table, but a join of two parts of the statement takes quadratic time. Only the join with `taken` joins two parts.
+ * `taken` is usually small: it has only the operations whose claims belong to other objects.
  */
 function commitText({ generations: g, claims: c, required: r }: CommitParts): string {
   const data = 'CASE WHEN n.length >= 0 THEN substring($7::bytea FROM n.start FOR n.length) END';

@@ -54,7 +54,7 @@ async function writeAndFollow(stores: readonly Store[]): Promise<Followed> {
   return { acknowledged, seen: await Promise.all(reading) };
 }
 
-/** A trigger that delays the commit of every fourth revision after the revision is assigned, as a busy disk does. */
+/** A trigger that acts like a busy disk: for every fourth revision, it waits between the assignment and the commit. */
 const slowCommits = `CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql
     AS 'BEGIN IF NEW.revision % 4 = 0 THEN PERFORM pg_sleep(0.004); END IF; RETURN NULL; END';
   CREATE TRIGGER take_time AFTER INSERT ON homeostat_log FOR EACH ROW EXECUTE FUNCTION take_time()`;

@@ -18,7 +18,7 @@ export interface KnownRevision {
 /**
  * The part of a database's history that a store knows. Other writers may extend the history, but must not change this
  * part. The part changes only when a backup is restored, or when a server loses a commit that clients have already
- * read. MySQL can lose one, because InnoDB lets clients read a commit before it is on the disk.
+ * read. MySQL can lose such a commit, because InnoDB lets clients read a commit before it is on the disk.
  */
 export class KnownHistory {
   readonly #name: string;

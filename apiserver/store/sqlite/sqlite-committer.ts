@@ -162,8 +162,8 @@ export class SqliteCommitter {
   }
 
   /**
-   * The revision at which {@link PresentObjects}, the revisions of all present objects, were last copied from memory
-   * into the database; 0 when the database has no copy.
+   * The revision at which {@link PresentObjects} was last copied from memory into the database; 0 when the database has
+   * no copy.
    */
   get copied(): number {
     return this.#objects.copied;

@@ -58,7 +58,8 @@ export const dropReplaced = `DELETE FROM history WHERE revision IN
   (SELECT previous FROM history WHERE revision > ? AND revision <= ? AND previous IS NOT NULL)`;
 /**
  * Runs before {@link dropReplaced} deletes states from `history`. Adds the revisions of these states to the table
- * `gone`, up to the revision at which the copy in the table `present` was made. The copy has no later revisions.
+ * `gone`, because the table `present` may list them. Leaves out revisions after the one at which `present` was
+ * written, because `present` lists no later revisions.
  */
 export const addGone = `INSERT OR IGNORE INTO gone SELECT previous FROM history
   WHERE revision > ? AND revision <= ? AND previous <= ?`;

@@ -30,8 +30,8 @@ const inProgress = 4 + 4;
 const mostRenewalMs = 2000;
 
 /**
- * Measures a user with 4 requests in flight: alone, and while another user floods the server with 2,000. Meanwhile, a
- * lease is renewed again and again.
+ * Measures a user with 4 requests in flight: alone, and while another user floods the server with 2,000. During the
+ * flood, also measures the renewals of a lease and new connections.
  */
 export async function besideFlood({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
@@ -79,8 +79,8 @@ export async function besideFlood({ settings, folder }: CaseContext): Promise<re
 interface Found {
   readonly alone: Figures[];
   /**
-   * The figures of the measured user without a flood, with 8 requests in flight ({@link inProgress}). During a flood,
-   * the server also runs 8 requests at the same time: 4 of this user, and 4 of the user who floods it.
+   * The figures of the measured user without a flood, with 8 requests in flight ({@link inProgress}): the same number
+   * that the server runs at the same time during a flood, 4 of this user and 4 of the flooding user.
    */
   readonly least: Figures[];
   readonly flooded: Figures[];
@@ -105,7 +105,7 @@ function rowOf({ alone, flooded, floodRates, renewalsMs }: Found): Row {
 
 /**
  * Returns the row that shows the least delay that a flood can cause. There is no flood in this row, but the measured
- * user has 8 requests in flight instead of 4: during the flood, the server also runs 8 requests at the same time.
+ * user has 8 requests in flight instead of 4: the same number that the server runs at the same time during the flood.
  */
 function leastRow({ alone, least }: Found): Row {
   const [ours, limit] = [medianFigures(least), medianFigures(alone)];

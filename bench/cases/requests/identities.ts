@@ -6,8 +6,8 @@ import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
 /**
- * Measures how many times per second of processor time the server can find the user of a service account's token that
- * was verified before. Each look-up may take at most 5 µs.
+ * Measures how many tokens the server can look up per second of processor time. Each look-up finds the user of a
+ * service account's token that the server has already verified, and may take at most 5 µs.
  */
 export async function identities({ settings }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('identities');

@@ -196,7 +196,10 @@ async function pageRows(many: Filled, settings: Settings): Promise<readonly Row[
   return [...rows, await leastPageRow(many, settings)];
 }
 
-/** Compares two processes of bare koa, of which one has as much memory as the server with many objects. */
+/**
+ * Compares the processor time of a GET at two processes of bare koa: one that uses as much memory as the server with
+ * many objects, and a small one.
+ */
 async function leastPageRow(many: Filled, settings: Settings): Promise<Row> {
   await using large = new Child('koa-echo');
   await using small = new Child('koa-echo');

@@ -16,8 +16,8 @@ import { StallMeter } from '../../measure/stall-meter.ts';
 
 const largeLeaves = 8_800;
 /**
- * The number of fields without subfields in a usual definition: the mean of the definitions in projects that many
- * clusters have.
+ * The number of fields without subfields in a usual definition: the mean for the definitions of projects that are
+ * installed in many clusters.
  */
 const usualLeaves = 300;
 

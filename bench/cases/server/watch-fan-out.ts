@@ -55,8 +55,8 @@ async function besideOthers(fanOut: FanOut, settings: Settings, folder: string):
 
 /**
  * Compares the processor time of a server whose watchers have selectors with that of a server whose watchers have none.
- * Both servers start here, because a server that starts later spends more processor time on the compilation of its
- * code.
+ * Starts both servers, and does not use the server of {@link besideOthers} again: that server has compiled its code in
+ * earlier rounds, and would spend less processor time on compilation than a new server.
  */
 async function equalSelectors(fanOut: FanOut, settings: Settings, folder: string): Promise<Row> {
   const { count, perSecond } = fanOut;

@@ -16,21 +16,21 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/** The fields of an object that one manager owns (Kubernetes `ManagedFieldsEntry`). */
+/** The fields of an object that one field manager owns (Kubernetes `ManagedFieldsEntry`). */
 export interface ManagedFieldsEntry {
   readonly manager: string;
   /** `Apply`: server-side apply; `Update`: every other write. */
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
   /**
-   * The time (RFC 3339, UTC) at which the manager last changed the object. Absent when the manager has only applied
-   * values that the object already had.
+   * The time (RFC 3339, UTC) at which the field manager last changed the object. Absent when the field manager has only
+   * applied values that the object already had.
    */
   readonly time?: string;
   readonly fieldsType: 'FieldsV1';
   /**
-   * The fields that the manager owns, as a tree of path elements (`f:<field>`, `k:<keys of an item>`, `v:<value of an
-   * item>`, `.` for the node itself).
+   * The fields that the field manager owns, as a tree of path elements (`f:<field>`, `k:<keys of an item>`, `v:<value
+   * of an item>`, `.` for the node itself).
    */
   readonly fieldsV1: object;
   readonly subresource?: string;

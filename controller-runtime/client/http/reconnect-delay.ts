@@ -22,8 +22,8 @@ export class ReconnectDelay {
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * `random` returns a number between 0 (wait half of the delay) and 1 (wait the whole delay). Default: always 1, for a
-   * client that reconnects alone.
+   * `random` returns a number between 0 (wait half of the delay) and 1 (wait the whole delay). Default: always 1, for
+   * retries that need no random delay.
    */
   constructor({ clock, random = () => 1 }: { readonly clock: Clock; readonly random?: () => number }) {
     this.#clock = clock;

@@ -39,9 +39,9 @@ const longestWaitMs = 86_400_000;
 const deletedAtOnce = 50;
 
 /**
- * Keeps the finished effects of one controller in memory, up to a limit, and deletes their records when these expire.
- * An expired record of an effect that is no longer in memory is deleted when a run requests this effect, or when its
- * owner is deleted.
+ * Keeps the finished effects of one shard in memory, up to a limit, and deletes their records when these expire. An
+ * expired record of an effect that is no longer in memory is deleted when a run requests this effect, or when its owner
+ * is deleted.
  */
 export class EffectMemory {
   readonly parts: EffectMemoryParts;

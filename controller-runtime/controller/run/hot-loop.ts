@@ -1,8 +1,8 @@
 const windowMs = 60_000;
 
 /**
- * Keys whose spec changes may have this many times as many runs per minute as other keys, because users change specs,
- * too.
+ * A key whose spec changes may have this many times as many runs per minute as another key, because its runs may follow
+ * changes by users.
  */
 const changingFactor = 10;
 

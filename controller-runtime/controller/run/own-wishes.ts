@@ -40,9 +40,9 @@ type States = ReadonlyMap<string, WishState>;
 
 /**
  * Makes the dependents of an object equal to the wishes. Creates and changes dependents by server-side apply, in the
- * order of `after`. Deletes, in the reverse order, the dependents that this field manager applied before and that are
- * no longer wished. Sends no request for an object that already has all wished fields. Rejects with TypeError for
- * wishes that contradict each other.
+ * order that the option `after` of the wishes requires. Deletes, in the reverse order, the dependents that this field
+ * manager applied before and that are no longer wished. Sends no request for an object that already has all wished
+ * fields. Rejects with TypeError for wishes that contradict each other.
  */
 export async function ownWishes(
   parts: OwnParts,

@@ -15,9 +15,9 @@ export interface PruneParts {
 export type Pruned = Pick<OwnResult, 'pruned' | 'leaving'>;
 
 /**
- * Deletes dependents that are no longer wished. A dependent is deleted only when all dependents that were created after
- * it, even wished ones, are gone. A dependent without finalizers is gone as soon as it is deleted, so one call deletes
- * most chains of dependents.
+ * Deletes dependents that are no longer wished. A dependent must wait while another dependent, wished or not, lists it
+ * in the annotation `created-after`. A dependent without finalizers is gone as soon as it is deleted, so one call
+ * deletes most chains of dependents.
  */
 export async function pruneChildren(parts: PruneParts, unwished: readonly Child[]): Promise<Pruned> {
   const left = new Set(unwished);

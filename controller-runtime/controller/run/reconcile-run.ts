@@ -32,7 +32,7 @@ export interface RunParts {
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
   readonly quietWrites: QuietWrites;
-  /** Returns the memory of the controller's external effects. */
+  /** Returns the finished external effects that are kept in memory. The first call creates this memory. */
   readonly effects: () => EffectMemory;
   readonly hotLoop: HotLoopDetector;
   /** The slots of the objects; undefined for a controller with neither interval nor schedule. */

@@ -80,8 +80,8 @@ export class RunConditions {
   }
 
   /**
-   * Records the requested event of each condition in `after` whose status differs from that in `before`. Call it after
-   * the write.
+   * Records the events that the run requested with `event.onTransition`, for conditions whose status in `after` differs
+   * from that in `before`. Call it after the write.
    */
   written(before: readonly Condition[] | undefined, after: readonly Condition[]): void {
     this.#isWritten = true;

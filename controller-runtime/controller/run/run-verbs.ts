@@ -13,7 +13,7 @@ import { RunConditions } from './run-conditions.ts';
 import { writeStatus } from './write-status.ts';
 
 export interface RunVerbsParts {
-  /** Returns the memory of external effects, which is created when a run of the controller first requests an effect. */
+  /** Returns the finished external effects that are kept in memory. The first call creates this memory. */
   readonly effects: () => EffectMemory;
   readonly client: Client;
   readonly view: CacheView;

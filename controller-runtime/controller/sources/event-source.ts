@@ -213,9 +213,9 @@ export class EventSource {
   }
 
   /**
-   * Enqueues the owners that the states before and after a change name in the owner reference with `controller: true`.
-   * An owner counts only if its kind and group are those of the kind that this controller reconciles; the version does
-   * not matter.
+   * Enqueues the owner in the owner reference with `controller: true`, both of the previous and of the new state of the
+   * object. An owner counts only if its kind and group are those of the kind that this controller reconciles; the
+   * version does not matter.
    */
   #onOwned(source: OwnedSource, change: ObjectChange, priority: number): void {
     const { definition, queue } = this.#parts;

@@ -64,7 +64,10 @@ async function* entriesOf(paths: readonly string[]): AsyncGenerator<FoundEntry> 
   }
 }
 
-/** Returns the entry of a line; undefined for any other line, such as one that was cut off when the disk was full. */
+/**
+ * Returns the entry of a line; undefined for a line that is not an entry, such as one that was cut off when the disk
+ * was full.
+ */
 function parsed(line: string): AuditEntry | undefined {
   try {
     const value: unknown = JSON.parse(line);

@@ -178,8 +178,8 @@ class PluginCommands {
   }
 
   /**
-   * Deletes the objects that the plugin has declared and created. The plugin must run meanwhile, because only then are
-   * its kinds served, and its controllers remove their finalizers.
+   * Deletes the objects that the plugin has declared and created. The plugin must run meanwhile: only a running plugin
+   * has its kinds served, and has controllers that remove their finalizers.
    */
   async #purge(object: PluginObject | undefined): Promise<void> {
     const name = this.#operand;

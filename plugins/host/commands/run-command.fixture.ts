@@ -7,7 +7,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Collects the text that is written to a stream. The stream itself writes nothing until `release` is called. */
+/** Collects the text that is written to a stream, instead of printing the text, until `release` is called. */
 export class Captured {
   text = '';
   readonly #stream: NodeJS.WriteStream;

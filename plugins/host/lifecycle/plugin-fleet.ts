@@ -133,7 +133,8 @@ export class PluginFleet {
   }
 
   /**
-   * Stops a plugin and its dependents because of an uncaught exception of the plugin. The plugin is Failed afterwards.
+   * Stops a plugin, and the plugins that depend on it, after an uncaught exception of the plugin. The plugin is Failed
+   * afterwards.
    */
   async crash(name: string, error: unknown): Promise<void> {
     const instance = this.#instances.get(name);

@@ -308,8 +308,8 @@ export class PluginRun {
   }
 
   /**
-   * Logs an error when the index of a kind that was registered after the start cannot be built, because no step of the
-   * start waits for this index.
+   * Logs an error when the index of a kind cannot be built. Called for each kind that is registered after the
+   * controllers have started, because the start waits only for the indexes of earlier kinds.
    */
   #followLate(kind: GroupVersionKind): void {
     this.#parts.server.whenReady(kind).catch((err: unknown) => {

@@ -18,8 +18,8 @@ export interface AwaitServedParts {
   /** When it aborts, {@link awaitServed} rejects with its reason. */
   readonly signal: AbortSignal;
   /**
-   * Called if kinds are being indexed: with these kinds, at once and each time the progress is logged; at the end,
-   * with an empty list.
+   * If kinds are being indexed, called with these kinds at the beginning and each time the progress is logged, and with
+   * an empty list at the end.
    */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }

@@ -11,8 +11,9 @@ export function buildQuery(digest: string, folder: URL): string {
 }
 
 /**
- * A resolve hook of Node's module loader, which calls it in a separate thread. When a module of a build imports a
- * module of the same plugin folder, the hook adds the query of the build to the URL of the imported module.
+ * A resolve hook of Node's module loader, which calls it in a separate thread. When a module whose URL has a query of
+ * {@link buildQuery} imports a module of the same plugin folder, the hook adds this query to the URL of the imported
+ * module.
  */
 export async function resolve(
   specifier: string,

@@ -255,7 +255,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'whole number or auto',
     value: '<number>',
     description:
-      'serve SQLite with this many worker processes behind one port; auto: two fewer than the machine has cores, but at least one (default: 1)',
+      'serve SQLite with this many worker processes behind one port; 1 (the default) means one process without workers; auto: two fewer than the machine has cores, but at least one',
   },
   'report-runs': {
     kind: 'switch',

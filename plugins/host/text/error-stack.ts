@@ -36,8 +36,8 @@ export function isBegunInFolder(stack: string, folder: string): boolean {
 }
 
 /**
- * Returns the file and line in the folder where an error was thrown, such as `dist/index.js:7`; undefined if the stack
- * has none.
+ * Returns the file and line of the first stack frame in the folder, such as `dist/index.js:7`; undefined if no frame of
+ * the stack is in the folder.
  */
 export function placeInFolder({ stack = '' }: Pick<Error, 'stack'>, folder: string): string | undefined {
   const beginnings = [`${pathToFileURL(folder).href}/`, `${folder}/`];

@@ -42,7 +42,8 @@ interface SendOptions {
   /** If the request is a watch: called once the server has opened the watch, for example to cause its events. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
   /**
-   * True to send the request as a dry run, because Kubernetes refused it in the recording, and this server accepts it.
+   * True to send the request as a dry run. The recorded server refused the request, but this server accepts it; the dry
+   * run keeps the stored objects as they were in the recording.
    */
   readonly isDry?: boolean;
 }

@@ -2,7 +2,10 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { print, printable } from './print.ts';
 
-/** The Accept header for a Table, whose rows have the metadata of their objects, or else for plain JSON. */
+/**
+ * The Accept header that requests a Table, or plain JSON if the server cannot send a Table. Each row of the Table has
+ * the metadata of its object.
+ */
 export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 
 export interface TableFlags {

@@ -151,7 +151,10 @@ function shown({ flags }: ClientCommand, object: ServerObject): ServerObject {
   return flags['show-managed-fields'] === true ? object : withoutManagedFields(object);
 }
 
-/** Returns the objects of a list that is not a Table. An object without apiVersion and kind gets those of the list. */
+/**
+ * Returns the objects of a list that is not a Table. An object without `apiVersion` gets that of the list. An object
+ * without `kind` gets the kind of the list without `List`, such as Person in a PersonList.
+ */
 function itemsOf({ items, apiVersion, kind }: Readonly<Record<string, unknown>>): readonly ServerObject[] {
   const ofList = { apiVersion, kind: String(kind).replace(/List$/, '') };
   return objectsAt(items)

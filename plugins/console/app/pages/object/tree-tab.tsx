@@ -17,8 +17,8 @@ import type { Place } from '../../state/place.ts';
 
 interface Family {
   /**
-   * The first owner of the object, the first owner of that owner, and so on, at most ten, in the reverse order: the
-   * outermost first.
+   * The chain of owners above the object, at most ten, from the top down to the object's own owner. If an object has
+   * several owners, the chain contains only the first one in its `ownerReferences`.
    */
   readonly owners: readonly ApiObject[];
   /** The owned objects, by the uid of their owner. */
