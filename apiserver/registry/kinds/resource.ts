@@ -26,10 +26,7 @@ export interface OtherVersion {
   readonly rules: Rules;
 }
 
-/**
- * The maximum number of objects that are converted to another version in one turn of the event loop; other requests run
- * between the turns.
- */
+/** The maximum number of objects that are converted to another version in one turn of the event loop. */
 const shownPerTurn = 200;
 
 /** The number of objects whose claims are collected in one step, which takes about a millisecond. */

@@ -251,10 +251,7 @@ export class PluginHost {
     return waiting.length === 0 ? undefined : waiting.map(({ name, phase }) => `${name} is ${phase}`).join(', ');
   }
 
-  /**
-   * Returns the reason why a kind that is not served now may be served later: the host is not ready, or a plugin that
-   * may serve the kind has not started. Otherwise returns undefined.
-   */
+  /** Returns why an unserved kind may be served later; undefined when the host is ready, and no plugin will serve it. */
   awaitedKind(kind: KindNames): string | undefined {
     if (!this.#isReady) return 'plugins are being started';
     const known = this.#fleet.instances.map(({ manifest: { name, group }, state: { phase } }): KnownPlugin => {
