@@ -107,8 +107,8 @@ function requestsFor(base: string, group: string, { name, namespaced, verbs }: A
 const absence = '(context) => Promise.reject(absenceOf';
 
 /**
- * Matches the code that puts three functions around the middlewares of `app.use`. Of these three, the one that the code
- * calls last handles a request first.
+ * Matches the code that puts three functions around the middlewares of `app.use`. Each function wraps the result of the
+ * function before it in the code. A request passes through the last function first.
  */
 const way =
   /const routes = (\w+)\(parts, inOrder\(app\.middleware\)\);\n +const guard = (\w+)\(.*, routes\);\n +return app\.listener\((\w+)\(/;

@@ -283,7 +283,10 @@ describe('garbage collection', () => {
   }
 });
 
-/** Returns true when the deletions, and the last change of each changed object, occurred in the given order. */
+/**
+ * Returns true when the history has the changes and deletions of `order`, in this order. If an object has changed
+ * several times, its last change counts.
+ */
 function inOrder(history: readonly string[], order: readonly string[]): boolean {
   const places = order.map((each) => (each.startsWith('~') ? history.lastIndexOf(each) : history.indexOf(each)));
   return places.every((place, at) => place >= 0 && place > (places[at - 1] ?? -1));

@@ -10,7 +10,7 @@ import { end, serve } from './support/commands/serve-command.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
 /**
- * The time limits of the tests. They are shorter than the 10 s after which a server that stops closes the connections
+ * The time limits of the tests. They are shorter than 10 s: after this time, a stopping server closes the connections
  * that are still open.
  */
 const firstTimeoutMs = 8_000;

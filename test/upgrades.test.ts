@@ -105,7 +105,7 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
 
   /**
    * Checks writes after the upgrade. For a unique index, the server refuses a value that an object from before the
-   * upgrade has, and accepts a free value. It also changes and deletes objects.
+   * upgrade has, and accepts a free value. Updates and deletions of objects succeed.
    */
   async function expectWrites(): Promise<void> {
     const taken = await send('POST', machinesPath, newMachine('new', 'slug-2'));

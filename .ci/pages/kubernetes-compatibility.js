@@ -1,8 +1,9 @@
 // Makes the two tables of docs/kubernetes-compatibility.md: each feature of docs/kubernetes-features.yaml, with the
-// tests whose titles say `[compat <id>]`; and the recorded cases in which the server's response differs. Tests in
-// test/kubectl run kubectl, tests in test/client-node use the library @kubernetes/client-node, and all others send HTTP
-// requests. Reports a problem when a feature has no test, when the clients of its tests are not the clients that the
-// feature names, when a tag names no feature, and when a test of kubectl or client-node has no tag.
+// tests whose titles say `[compat <id>]`; and the recorded cases in which this server's response differs from the
+// recorded response. Tests in test/kubectl run kubectl, tests in test/client-node use the library
+// @kubernetes/client-node, and all others send HTTP requests. Reports a problem when a feature has no test, when the
+// clients of its tests are not the clients that the feature names, when a tag names no feature, and when a test of
+// kubectl or client-node has no tag.
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { escaped, proofsOf, readCommitted, root } from './test-titles.js';

@@ -40,8 +40,9 @@ export class BindingTable {
   readonly #groups = new Map<string, Holdings>();
   readonly #placed = new Map<string, Placed>();
   /**
-   * For each role, and for each binding to it (by its key): the {@link Holding} of each user and group to which the
-   * binding gives the role. When the role changes, the computed grants of these users and groups are discarded.
+   * For each role, the bindings to this role by their keys; and for each binding, the {@link Holding} of each user and
+   * group to which the binding gives the role. When the role changes, the computed grants of these users and groups are
+   * discarded.
    */
   readonly #holdersOf = new Map<RoleKey, Map<string, readonly Holding[]>>();
 

@@ -22,8 +22,8 @@ export const exportFormat = 1;
 export const exportMediaType = 'application/x-ndjson';
 
 /**
- * The maximum number of bytes of a line. The largest object has 1.5 MiB, and a JSON string has at most two characters
- * for each character of the object.
+ * The maximum number of bytes of a line. The largest object has 1.5 MiB. Its line contains the object as a JSON string,
+ * in which each character of the object takes at most two characters.
  */
 export const maxLineBytes: number = 8 * 1024 * 1024;
 

@@ -162,8 +162,8 @@ function* serviceOf(service: NonNullable<WebhookClientConfig['service']>, field:
 }
 
 /**
- * Yields the violations in the number and the names of conditions, and for empty expressions. Other mistakes in
- * expressions are found elsewhere.
+ * Yields one violation for too many conditions; otherwise, one for each empty or repeated name, and for each empty
+ * expression. Does not compile the expressions.
  */
 export function* conditionsOf({ matchConditions = [] }: Pick<Webhook, 'matchConditions'>, field: string): Found {
   if (matchConditions.length > maxMatchConditions) {

@@ -32,9 +32,8 @@ export class DefaultCheck {
   }
 
   /**
-   * Checks that a default is valid by its schema, and has no field that would be pruned. The defaults of fields inside
-   * the default are filled in first. With these, a default must not have more than 10,000 values, and must not contain
-   * itself endlessly. Yields the work done.
+   * Checks that a default is valid by its schema, and has no field that would be pruned. Also checks that the default
+   * adds at most 10,000 values to an object, including the defaults of fields inside it. Yields the work done.
    */
   *check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): MeasuredWork<void> {
     const text = JSON.stringify(schema.default);

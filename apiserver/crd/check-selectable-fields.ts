@@ -5,7 +5,8 @@ import type { DefinitionViolations } from './definition-violations.ts';
 const maxSelectable = 8;
 
 /**
- * Checks that each selectable field is a string, integer or boolean of the schema, outside of lists, and occurs once.
+ * Checks that each selectable field is a string, integer or boolean that the schema declares outside of lists and
+ * metadata, and that no field is listed twice.
  */
 export function checkSelectableFields(
   field: string,

@@ -133,8 +133,9 @@ export function identityOfModel(model: ModelDescriptor): string {
   const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
   const names = [model, ...versions.map((each) => each.model)].map(({ version, served }) => [version, served]);
-  // A model with a conversion webhook cannot replace a model without one: an informer in the server's process that
-  // needs the webhook keeps its own copy of the objects, and other informers there read the server's cache.
+  // A model with a conversion webhook and a model without one cannot replace each other. An informer in the server's
+  // process that needs a webhook keeps its own copy of the objects; other informers read the server's cache. Informers
+  // choose between copy and cache only when the kind is opened, and a replacement does not open the kind again.
   const isConverted = versions.some(({ toStorage }) => toStorage !== undefined);
   return JSON.stringify([group, names, kind, plural, singular, scope, types, isConverted]);
 }

@@ -19,8 +19,9 @@ export type WorkerRequest =
   { readonly bytes: Uint8Array; readonly format: BodyFormat } | { readonly bytes: Uint8Array; readonly yaml: YamlPart };
 
 /**
- * The worker's response. For a body to decode, `text` is the body as JSON, or undefined when the body already is JSON.
- * For JSON to write as YAML, `text` is the YAML. `refusal` is the error of a body that is refused.
+ * The worker's response. If the request was to decode a body, `text` is the body as JSON, or undefined when the body
+ * already is JSON. If the request was to write JSON as YAML, `text` is the YAML. `refusal` is the error of a body that
+ * is refused.
  */
 export type WorkerAnswer =
   | { readonly text: Uint8Array | undefined }

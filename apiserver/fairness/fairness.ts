@@ -12,9 +12,9 @@ const unlimited = Number.POSITIVE_INFINITY;
  * The seats of each level. A seat is the right to have one request in progress. While several identities send requests,
  * `people` has 32 seats and `bulk` has 8, and one identity may have only 4 seats of each. With more seats, the server
  * would not be faster, and each request would wait for more other requests. With 32 seats, this wait is short, because
- * the server handles 32 requests in a few milliseconds. While one user sends requests without end, a request of another
- * user who has 4 requests in progress takes at most three times as long as without the first user (p99). An identity
- * that is alone gets more seats, since commits of many writes are cheaper, and writes that wait for webhooks take long.
+ * the server handles 32 requests in a few milliseconds. While one user floods the server, the requests of another user,
+ * who has 4 in progress, take at most three times as long (p99) as without the flood. An identity that is alone gets
+ * more seats, since commits of many writes are cheaper, and writes that wait for webhooks take long.
  */
 const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {
   // Reads and writes of a single Lease, except its deletion, do not wait for other users, because a controller that

@@ -226,8 +226,8 @@ function healthRoutes({ live, ready, connections, authenticator }: AppParts): Mi
 }
 
 /**
- * True for a request with a valid credential. False while the database does not respond, so that the credential cannot
- * be checked.
+ * True for a request with a valid credential. False if the credential cannot be checked, because the database does not
+ * respond.
  */
 async function isKnown(authenticator: Authenticator, { req }: Context): Promise<boolean> {
   try {

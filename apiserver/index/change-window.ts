@@ -122,8 +122,8 @@ export class ChangeWindow {
   }
 
   /**
-   * Iterates over the states before and after each change. The caller may move the record of a state before it takes
-   * the next state.
+   * Iterates over the states before and after each change. The caller may move the record of a state to another place
+   * in memory before it takes the next state.
    */
   *states(): IterableIterator<Entry> {
     this.#visitors += 1;

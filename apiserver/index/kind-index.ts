@@ -61,8 +61,8 @@ export class KindIndex {
   }
 
   /**
-   * Returns the index for a sort: each entry with at least one value once, under its smallest value for an ascending
-   * sort, or under its largest for a descending sort.
+   * Returns the index for a sort. An entry with values has one item in this index: under its smallest value for an
+   * ascending sort, or under its largest for a descending sort. An entry without a value has no item.
    */
   order(descending: boolean): SortedIndex {
     return this.#order(descending).get();

@@ -26,8 +26,8 @@ interface Build {
   /** The rows whose items have changed since the build began, and still have to be added to the index. */
   readonly changed: Set<number>;
   /**
-   * The index. It is undefined until the build has added all rows to it, except the rows in `changed`, which are added
-   * last. From then on, a change of any row that is not in `changed` updates the index immediately.
+   * The index; undefined until the build has added all rows except those in `changed`. While the build then adds the
+   * rows in `changed`, a change of any other row updates the index immediately.
    */
   index: SortedIndex | undefined;
   readonly isOver: Promise<void>;

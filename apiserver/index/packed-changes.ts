@@ -76,8 +76,8 @@ export class PackedChanges {
   }
 
   /**
-   * Iterates over the states before and after each change that is not dropped. If the caller moves a record before it
-   * takes the next state, the change gets the new position.
+   * Iterates over the states before and after each change that is not dropped. If the caller moves a record to another
+   * place in memory before it takes the next state, the change gets the new position.
    */
   *states(): IterableIterator<Entry> {
     for (let change = this.#dropped; change < this.#revisions.length; change += 1) {

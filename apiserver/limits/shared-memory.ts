@@ -9,7 +9,7 @@ export class SharedMemory<Holder extends object> {
   readonly #refusal: string;
   readonly #bound: MemoryBound<Holder>;
   readonly #clients = new WeakMap<Holder, string>();
-  /** For each client with at least one counted holder: the counter of the client's holders, with their limit. */
+  /** For each client whose holders of memory are counted: a counter of only these holders, with the client's limit. */
   readonly #boundOf = new Map<string, MemoryBound<Holder>>();
 
   /** Creates a counter. `refusal` is the message of the error that is thrown beyond the limit. */

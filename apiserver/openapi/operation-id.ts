@@ -11,8 +11,8 @@ export function operationId(...words: readonly string[]): string {
 }
 
 /**
- * Makes the operation ids of one document unique, by adding a number to repeated ids. For example, `a-b.com` and
- * `a.b.com` result in the same words.
+ * Makes the operation ids of one document unique, by adding a number to repeated ids. Ids repeat, for example, for the
+ * groups `a-b.com` and `a.b.com`, because {@link operationId} drops all characters but letters and digits.
  */
 export class OperationIds {
   readonly #seen = new Map<string, number>();

@@ -73,9 +73,9 @@ export class LoginThrottle {
   }
 
   /**
-   * Records that an attempt succeeded. If the account has a separate count of failures at this address, deletes this
-   * count; otherwise deletes the account's count for all addresses. From the count of the address, subtracts only this
-   * attempt, since attackers may try other accounts from the same address.
+   * Records that an attempt succeeded. If the account has logged in from this address before, deletes its count of
+   * failures at this address; otherwise deletes its count for all addresses from which it has not logged in before.
+   * Subtracts only this attempt from the count of the address, since attackers may try other accounts from there.
    */
   succeed(attempt: Attempt): void {
     const { account, address } = attempt;

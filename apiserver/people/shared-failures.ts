@@ -11,14 +11,14 @@ import type { Vault } from '../vault/vault.ts';
 const prefix = 'login-failures/';
 
 /**
- * The maximum number of keys whose failed logins one value in the vault has. A key is an account, an address, or a pair
- * of both. The 256 values have at most 10,240 keys.
+ * The maximum number of keys in one value of the vault; the value contains their failed logins. A key is an account, an
+ * address, or a pair of both. The 256 values together have at most 10,240 keys.
  */
 const maxPerValue = 40;
 
 /**
- * The time from the first failure that is not stored yet to the next write. If more than {@link storedAtOnce} values
- * have to be written, the rest wait for this time again.
+ * The delay in milliseconds before failed logins are written to the vault; it begins at the first of them. At most
+ * {@link storedAtOnce} values are written after one delay. The rest wait for the same delay again.
  */
 const storeMs = 1000;
 const storedAtOnce = 8;

@@ -45,8 +45,8 @@ export const eitherFields = { object: 'object', list: 'list', flag: 'flag' } as 
 export type Message = ReadonlyMap<number, MessageField>;
 
 /**
- * Decodes a message to its JSON object. Leaves out the fields that only the server sets (`shown`). Of a field without
- * `is`, leaves out the value if it is an empty text, 0 or false.
+ * Decodes a message to its JSON object. Leaves out the fields that only the server sets (`shown`), and each field that
+ * has no {@link MessageField.is} and whose value is an empty text, 0 or false.
  * @throws ApiError BadRequest when the bytes do not encode this message. For a wrong value, the error names the field.
  */
 export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Record<string, unknown> {

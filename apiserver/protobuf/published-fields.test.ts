@@ -103,7 +103,7 @@ function elementOf(type: string): string {
 }
 
 /**
- * Returns a line for each field of a published message and of the messages in it:
+ * Returns a line for each field of a published message, and for each field of the messages inside this message:
  * `<message>: <number> <name in JSON> <type>`.
  */
 function published(message: string, lines: Set<string> = new Set()): Set<string> {
@@ -119,9 +119,9 @@ function published(message: string, lines: Set<string> = new Set()): Set<string>
 }
 
 /**
- * Returns a line for each field of a message in this server's tables, in the format of {@link published}. The tables
- * have no names of messages. If the type of a field is a message, the line contains the name of this message from
- * Kubernetes' definitions: the type of the field with the same number.
+ * Returns a line for each field of `message`, which is from this server's tables, and for each field of the messages
+ * inside `message`, in the format of {@link published}. The tables have no names of messages. If the type of a field is
+ * a message, the line contains the type that the field with the same number has in Kubernetes' definitions.
  */
 function ours(message: Message, name: string, lines: Set<string> = new Set()): Set<string> {
   for (const [number, field] of message) {

@@ -74,8 +74,7 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const shapes = new ShapeBuilder(components);
   const shape = shapes.root(root);
   // Only the defaults of a schema in code are checked here. The defaults in a CustomResourceDefinition were checked
-  // when the definition was written. Without references, which only a schema in code has, no default can contain
-  // itself.
+  // when the definition was written. They cannot contain themselves, because the definition has no `$ref`.
   if (origin === 'code') checkDefaults(shapes.all());
   const filler = new DefaultFiller(shape);
   const pruner = new Pruner(shape);

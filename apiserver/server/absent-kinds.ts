@@ -7,8 +7,8 @@ import type { StoredKind } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * A function of one part of the server, such as the controller of definitions. Returns the reason why a kind is not
- * served at the moment, as a text for clients; undefined when this part will not serve the kind.
+ * A function of one part of the server, such as the controller of definitions. If this part will serve the kind later,
+ * returns the reason why it does not serve the kind yet, as a text for clients. Otherwise returns undefined.
  */
 type AwaitedKind = (kind: StoredKind) => string | undefined;
 

@@ -29,9 +29,8 @@ export interface ImportDatabaseOptions {
   /**
    * The path of an encryption configuration: that of the server that will use the database. If the export has objects
    * in plain text, the import encrypts those whose kinds the configuration names. Default: the file `encryption.key`
-   * beside a SQLite database, or in `./data` for other databases, with the key for Secrets and the server's own
-   * secrets. The import uses this file, or creates it, only if the export has Secrets or such own secrets in plain
-   * text.
+   * beside a SQLite database, or in `./data` for other databases. The key in this file encrypts Secrets and the vault.
+   * The import reads or creates this file only if the export has Secrets or the vault in plain text.
    */
   readonly encryptionConfig?: string;
   /**

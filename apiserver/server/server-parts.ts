@@ -204,8 +204,8 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
 }
 
 /**
- * The name of the program in stored index values and snapshots. Those of another version of this package or of Node.js
- * are not used.
+ * The versions of this package and of Node.js, which stored index values and snapshots depend on. The server does not
+ * use values and snapshots that a program with other versions has stored.
  */
 const program = `homeostat ${homeostatVersion}, node ${process.version}`;
 

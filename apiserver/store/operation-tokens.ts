@@ -12,7 +12,10 @@ export function tokensOf({ key, kind, unique }: Operation): readonly string[] {
 
 const requiredTokens = new WeakMap<RequiredClaim, string>();
 
-/** Returns the token of a required claim. It is cached, because thousands of creations require the same claim. */
+/**
+ * Returns the token of a required claim: the text that {@link tokensOf} returns for a change of the same claim. The
+ * token is cached, because thousands of creations require the same claim.
+ */
 export function requiredTokenOf(required: RequiredClaim): string {
   const known = requiredTokens.get(required);
   if (known !== undefined) return known;

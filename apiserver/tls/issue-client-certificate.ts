@@ -11,9 +11,9 @@ export interface ClientCertificateRequest extends ClientRequest {
 }
 
 /**
- * Issues a key and a certificate, both in PEM. A server with this authority identifies the user by the certificate. The
- * certificate expires at the latest with the authority. Rejects with Error, which names the file, when there is no
- * authority.
+ * Issues a key and a certificate, both in PEM, with the authority in `directory`. A server that accepts this authority
+ * identifies the user by the certificate. The certificate expires at the latest with the authority. Rejects with Error,
+ * which names the authority's file, when this file is absent or cannot be used.
  */
 export async function issueClientCertificate({ directory, ...request }: ClientCertificateRequest): Promise<Issued> {
   const path = join(directory, authorityFile);

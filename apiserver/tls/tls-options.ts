@@ -38,8 +38,8 @@ export interface ServerCertificate {
 
 export interface CertificateSource {
   /**
-   * Returns the certificate to use now. It is the same certificate until it has to be replaced. Rejects with an Error
-   * that names the file.
+   * Returns the certificate to use now. It is the same certificate until it has to be replaced. When a file of the
+   * source, or its folder, cannot be used, rejects with an Error that names this file or folder.
    */
   load(): Promise<ServerCertificate>;
 }

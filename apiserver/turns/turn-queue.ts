@@ -30,10 +30,11 @@ interface Lane {
 }
 
 /**
- * Shares the event loop among pieces of long work. Each turn resumes the pieces in the order in which they came, until
- * 5 ms are used. With only one step in each turn, each of many large writes would wait for the steps of all others.
- * Longer turns would delay small requests. When work of several purposes waits, each purpose gets an equal part of the
- * time, so that none starves the others. Upkeep gets at most 1 ms of a turn.
+ * Shares the event loop among pieces of long work. After each step, a piece waits behind all other pieces of its
+ * {@link Purpose}. Each turn runs waiting steps until 5 ms are used. If each turn ran only one step, the next step of a
+ * large write would wait for as many turns as other pieces wait. Longer turns would delay small requests. When work of
+ * several purposes waits, each purpose gets an equal part of the time, so that none starves the others. Upkeep gets at
+ * most 1 ms of a turn.
  */
 export class TurnQueue {
   readonly #nowMs: () => number;

@@ -64,9 +64,7 @@ export class WebhookMetrics {
     if (!isAllowed) this.#rejections.of(...labelsOf(call), 'no_error', code).inc();
   }
 
-  /**
-   * Records a call that ended without a decision. `status` is the HTTP status that Kubernetes reports for the reason.
-   */
+  /** Records a call that ended without a decision. `status` is the code by which kube-apiserver counts the failure. */
   failed(call: MeasuredCall, { isIgnored, status }: { readonly isIgnored: boolean; readonly status: number }): void {
     const code = Math.min(status, maxCode).toString();
     this.#measure(call, code, !isIgnored);

@@ -118,7 +118,7 @@ async function read(keys: readonly Buffer[]): Promise<void> {
   await connection.call('KV/Txn', { success: keys.map((key) => ({ request_range: { key, serializable: true } })) });
 }
 
-/** Returns the put operations for the head key (first in the list), a log entry, and the objects with these keys. */
+/** Returns put operations in this order: one for the head key, one for a log entry, and one for each object's key. */
 function putsOf(keys: readonly Buffer[], head: Buffer): { readonly request_put: { key: Buffer; value: Buffer } }[] {
   const log = { key: Buffer.from(`/bare/log/${process.pid}-${written}`), value: Buffer.concat(keys.map(() => data)) };
   const puts = keys.map((key) => ({ request_put: { key, value: data } }));

@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { open } from 'node:fs/promises';
 
-/** A batch of lines is written at once when it has this size, as in the audit log. */
+/** When a batch of lines reaches this size, it is written without waiting for further lines, as in the audit log. */
 const enoughBytes = 256 * 1024;
 /** A batch of lines below `enoughBytes` is written after this time in milliseconds, as in the audit log. */
 const gatherMs = 50;

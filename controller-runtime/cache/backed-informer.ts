@@ -46,7 +46,7 @@ export interface BackingSink<T extends ApiObject> {
 
 /** The storage of an informer's objects, and the source of their changes. */
 export interface InformerBacking<T extends ApiObject> {
-  /** The revision up to which this storage of objects has received all changes. */
+  /** The revision up to which the backing has received all changes. */
   readonly revision: string;
   get(key: string): T | undefined;
   /**

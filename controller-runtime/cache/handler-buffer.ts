@@ -43,8 +43,8 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
    * Adds a snapshot: the events of an iterable, which has an event for each object. The handler receives these events
    * after the events that wait already, and before all events that are pushed later. The buffer takes each event from
    * the iterable only shortly before its delivery, because a snapshot can have a hundred thousand events. So the caller
-   * must ensure that later changes of objects do not affect these events. Does nothing while the buffer has not taken
-   * all events of an earlier snapshot.
+   * must ensure that later changes of objects do not affect these events. Ignores the snapshot if the buffer has
+   * not taken all events of the previous snapshot yet.
    */
   pushAll(events: Iterable<HandlerEvent<T>>): void {
     if (this.#removed || this.#snapshot !== undefined) return;

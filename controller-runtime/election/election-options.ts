@@ -30,8 +30,8 @@ export interface LeaderElectionOptions {
    */
   readonly retryPeriodMs?: Duration;
   /**
-   * Called, for metrics, when the process becomes the leader, and when it is no longer the leader; first, with false,
-   * when the manager is made. An error that the callback throws is logged.
+   * Called, for metrics: with `isLeader` false when the manager is made, with true when the process becomes the leader,
+   * and with false when the process is no longer the leader. An error that the callback throws is logged.
    */
   readonly observe?: (status: { readonly name: string; readonly isLeader: boolean }) => void;
 }

@@ -115,8 +115,8 @@ export class LeaderElector {
   }
 
   /**
-   * True when this process holds the lease, but has neither renewed nor released it within its duration: the process is
-   * blocked.
+   * True when this process holds the lease, but has neither renewed nor released it within its duration. Then the
+   * process was suspended, or its event loop was blocked.
    */
   get isOverdue(): boolean {
     const isHeld = this.#term?.signal.aborted === false;

@@ -68,8 +68,8 @@ export class Backoff {
   }
 
   /**
-   * Returns the delay after a number of failures of a key in a row. Call it once for each failure, when it happens,
-   * because each call uses up one of the retries that `perSecond` allows.
+   * Returns the delay before the next attempt of a key that has failed `failures` times in a row. Call this method once
+   * for each failure, when it happens, because each call uses up one of the retries that `perSecond` allows.
    */
   delayMs(failures: number, nowMs: number): number {
     return Math.max(backoffDelayMs(failures, this.#options), this.#turnMs(nowMs));

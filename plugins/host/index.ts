@@ -5,8 +5,8 @@
  *
  * - A plugin: {@link definePlugin}, or a class that extends {@link BasePlugin}.
  * - A kind: {@link defineModel}, or a class that extends {@link AbstractExtension}, with {@link GVK} and
- *   {@link Schema}; its indexes, {@link IndexSpec} and {@link simpleAttribute}; several versions of it,
- *   {@link defineVersions}.
+ *   {@link Schema}; {@link IndexSpec} and {@link simpleAttribute} for its indexes; {@link defineVersions} for a kind
+ *   with several versions.
  * - A controller: {@link controller}. It also follows another kind with {@link on | on(Model, map)}, and throws the
  *   error {@link terminal} when a retry cannot help; {@link wish} declares its dependents, and {@link createOrUpdate}
  *   changes other objects.

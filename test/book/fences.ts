@@ -1,6 +1,6 @@
 /**
- * An HTML comment in a page that says what to do with a text: with the fenced code block (fence) right below the
- * comment, or with hidden content, which is inside the comment.
+ * An HTML comment in a page, which says how the tests use a text. The text is either the fenced code block (fence)
+ * right below the comment, or hidden content inside the comment.
  */
 interface Directive {
   readonly word: 'file' | 'edit' | 'sh' | 'output' | 'not run';

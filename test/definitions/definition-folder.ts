@@ -169,8 +169,8 @@ function warningsOf({ headers }: HostileAnswer): readonly string[] {
 }
 
 /**
- * The maximum length of a response that is parsed. Only the start of a longer response is available, and it does not
- * contain the status.
+ * The length from which a response is not parsed: {@link HostileAnswer.text} has only the first 64 KiB of a body, and
+ * the `status` of a definition may come after them.
  */
 const wholeLength = 60_000;
 

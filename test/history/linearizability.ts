@@ -9,10 +9,11 @@ export interface Timed {
 export interface SequentialModel<State, Operation> {
   readonly initial: State;
   /**
-   * The state after an operation, if the operation can have its recorded response in this state; otherwise undefined. A
-   * read returns the same state object: the search of {@link findUnexplained} then puts the read next in its order, and
-   * tries no other operation in this place. The search misses no order of the writes, because a read does not change
-   * the state. A write returns a new state object.
+   * Returns the state after an operation; undefined if the operation cannot have its recorded response when it begins
+   * in `state`. For an operation that changes nothing, such as a read, returns `state` itself: the search of
+   * {@link findUnexplained} then puts this operation next in its order, and tries no other one in this place. The
+   * search misses no order of the writes, because the operation does not change the state. For a write that changes the
+   * object, returns a new state object.
    */
   step(state: State, operation: Operation): State | undefined;
   /** Returns the same text for equal states. */
@@ -176,9 +177,9 @@ class Search<State, Operation extends Timed> {
 
 /**
  * The configurations found so far. A configuration is a possible state of the object, with the pending operations that
- * have taken effect. `add` drops a new configuration if the list already has one with the same state and the same
- * operations, from which only operations of unknown outcome may be missing. These operations may still take effect
- * later, or never, so the search loses nothing.
+ * have taken effect. `add` drops a new configuration if the list has one with the same state and the same operations,
+ * or with the same ones except some of unknown outcome. In the configuration from the list, the missing operations
+ * may still take effect later, or never, so the search loses nothing.
  */
 class Memory<State> {
   readonly list: Configuration<State>[] = [];

@@ -20,7 +20,7 @@ export interface WatcherParts {
   readonly nextStayMs: () => number;
 }
 
-/** The delay after the end of a connection, or after a list without a result, before the next attempt. */
+/** The delay after the end of a connection, or after a failed list, before the next attempt. */
 const restMs = 20;
 
 /**

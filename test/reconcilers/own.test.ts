@@ -316,7 +316,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('have the same states in a dry run as without it: those that wait, and those that are kept by others', async () => {
+    it('have the same states in a dry run as without it, even those that wait for another dependent to be ready or to be deleted', async () => {
       const names = (objects: readonly ApiObject[]) => objects.map(({ metadata }) => metadata.name).toSorted();
       const shown = ({ ready, states, pruned, leaving }: OwnResult) => ({
         ready,

@@ -65,8 +65,9 @@ const pathForm = /^(\/[^?]*)(?:\?(.*))?$/s;
 const hostForm = /^(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s"#<>[\]^`{|}\\:]*)(?::\d*)?$/;
 
 /**
- * Parses a URL; returns undefined when the text is not a URL. The check of the whole text knows no fragments: `#` and
- * the text after it belong to the host, path or query. The returned parts are those of the text before `#`.
+ * Parses a URL; returns undefined when the text is not a URL. First checks the whole text as if `#` began no fragment:
+ * `#` and the text after it are checked as a part of the host, path or query. Then returns the parts of the text before
+ * `#`.
  */
 function parseUrl(text: string): UrlParts | undefined {
   const [before = ''] = text.split('#', 1);

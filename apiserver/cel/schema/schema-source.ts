@@ -20,8 +20,9 @@ const resourceFields: Readonly<Record<string, JsonSchema>> = {
 
 /**
  * Returns the target of a reference. A schema is a reference if it has a `$ref`, or if it has no `type` and its `allOf`
- * has one schema. Other fields beside the reference, such as `nullable`, replace those of the target. Returns a schema
- * that is no reference unchanged, and an empty schema if the target does not exist, or after 64 references.
+ * has one schema. Other fields beside the reference, such as `nullable`, replace those of the target. If the schema is
+ * not a reference, returns it unchanged. If the target does not exist, or a chain has 64 references or more, returns an
+ * empty schema.
  */
 export function resolveSchema(schema: JsonSchema, components: Components): JsonSchema {
   let found = schema;

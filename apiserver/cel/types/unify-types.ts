@@ -12,8 +12,8 @@ export const noBindings: Bindings = new Map();
 const nullable: ReadonlySet<CelType['kind']> = new Set(['duration', 'null', 'object', 'opaque', 'timestamp']);
 
 /**
- * Returns the bindings with which a value of type `from` is valid where `to` is expected; undefined when it is never
- * valid.
+ * Returns `bindings`, to which it adds the types of type parameters that make a value of type `from` valid where `to`
+ * is expected; undefined when no types do.
  */
 export function assign(from: CelType, to: CelType, bindings: Bindings): Bindings | undefined {
   const source = resolve(from, bindings);
@@ -27,8 +27,8 @@ export function assign(from: CelType, to: CelType, bindings: Bindings): Bindings
 }
 
 /**
- * Returns the bindings with which values of the types `from` are valid where the types `to` are expected, position by
- * position; undefined when they are never valid.
+ * Returns `bindings`, to which it adds the types of type parameters that make a value of each type in `from` valid
+ * where the type at the same position of `to` is expected; undefined when no types do.
  */
 export function assignAll(from: readonly CelType[], to: readonly CelType[], bindings: Bindings): Bindings | undefined {
   let found: Bindings | undefined = bindings;

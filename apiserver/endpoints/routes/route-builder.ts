@@ -76,8 +76,9 @@ export class RouteBuilder {
 
   /**
    * Adds the routes of another router, or a function that matches requests itself. API documents do not show such a
-   * function. The generated paths of kinds take precedence over it. Its paths are not checked for collisions; only the
-   * path of {@link nest} that contains the function must not collide with generated paths.
+   * function. The server calls the function only for paths that are not generated paths of kinds, so the paths that the
+   * function matches are not checked for collisions. If the function is added within {@link nest}, the path of `nest`
+   * is checked: it must not collide with generated paths.
    * @throws TypeError when the router has another group or version.
    */
   add(router: RouterFunction): this {

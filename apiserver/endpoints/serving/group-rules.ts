@@ -10,8 +10,8 @@ export interface GroupRules {
   /** The domain of the server's own kinds. A plugin's groups must not be in this domain. */
   readonly serviceDomain: string;
   /**
-   * The group in the plugin's manifest. If the manifest has no group, the plugin may use any group that is not
-   * reserved, and neither equals nor is below a {@link foreign} group.
+   * The group in the plugin's manifest. If the manifest has no group, the plugin may use all groups except reserved
+   * groups, {@link foreign} groups and subdomains of foreign groups.
    */
   readonly ownGroup: string | undefined;
   /** The groups in the manifests of other plugins, and the groups of kinds of other owners, each with its owner. */

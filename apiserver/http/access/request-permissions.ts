@@ -107,8 +107,8 @@ export class RequestPermissions {
 
   /**
    * Keeps a request open, and calls `end` once, with the reason, when the request may no longer continue: a permission
-   * was withdrawn, its credential is no longer valid, or {@link endOf} selects its user. Stops checking the request
-   * when its response is closed.
+   * was withdrawn, its credential is no longer valid, or a call of {@link endOf} ends the requests of its user. Stops
+   * checking the request when its response is closed.
    * @throws ApiError when a permission is already withdrawn, or the credential is already invalid
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {

@@ -40,8 +40,9 @@ export async function impersonate(context: Context, permissions: RequestPermissi
 }
 
 /**
- * Reads the headers for impersonation. Unknown headers are refused, because the client may have sent them to reduce its
- * permissions. @throws ApiError BadRequest for headers that are unknown, repeated or too many, or that name no user
+ * Reads the headers for impersonation. Any other header that begins with `Impersonate-` is refused, because the client
+ * may have sent it to reduce its permissions. @throws ApiError BadRequest for headers for impersonation that are
+ * unknown, repeated or too many, or that name no user
  */
 function readHeaders({ headersDistinct }: IncomingMessage): Wanted {
   const extra = new Map<string, readonly string[]>();

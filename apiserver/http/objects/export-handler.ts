@@ -9,7 +9,7 @@ import { writeExport } from '../../backup/write-export.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The time without progress after which an export is cut off: a client that reads no data blocks other exports. */
+/** The time without progress after which an export is cut off: a client that does not read blocks other exports. */
 const stallMs = 60_000;
 
 export interface ExportHandlerParts {

@@ -11,8 +11,8 @@ const defaultLimit = 500;
 const maxLimit = 10_000;
 
 /**
- * Matches `/debug/<page>`, and `/debug/<page>/<item>` for one item of a page. A page is called only for names of items
- * that consist of these characters.
+ * Matches `/debug/<page>`, and `/debug/<page>/<item>` for one item of a page. If a path contains a
+ * character that this pattern does not allow, no page is called.
  */
 const pagePath = /^\/debug\/([a-z0-9-]{1,63})(?:\/([a-z0-9/.-]{1,512}))?$/;
 

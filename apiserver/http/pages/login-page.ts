@@ -13,8 +13,8 @@ export interface LoginPageState {
 }
 
 /**
- * Returns the page on which a person logs in. Its style and its script are separate files, so that its policy need not
- * allow inline code.
+ * Returns the page on which a person logs in. Its style and its script are separate files, so that its
+ * Content-Security-Policy need not allow inline code.
  */
 export function loginPage({ next, root, problem, providers }: LoginPageState): string {
   const head = `\n    <script src="${root}login/login.js" defer></script>`;
@@ -39,8 +39,8 @@ export function loginPage({ next, root, problem, providers }: LoginPageState): s
 }
 
 /**
- * Returns the link to a provider. It is not a button of the form, because the page's policy allows forms, and the
- * redirects that follow them, only to this server.
+ * Returns the link to a provider. It is not a button of the form, because the page's Content-Security-Policy allows
+ * forms, and the redirects that follow them, only to this server.
  */
 function link(
   { name, displayName }: LoginPageState['providers'][number],

@@ -83,8 +83,8 @@ function readSegments(group: string, [version, ...rest]: readonly string[]): Res
 }
 
 /**
- * Returns whether a namespace obeys Kubernetes' rule for path segments. Other unusual names need no check: such a
- * namespace does not exist, so it has no objects.
+ * Returns whether a namespace obeys Kubernetes' rule for path segments. The rule for names of namespaces needs no check
+ * here: a namespace whose name breaks that rule does not exist, so it has no objects.
  */
 function isSafe(namespace: string): boolean {
   return namespace !== '.' && namespace !== '..' && !/[/%]/.test(namespace);

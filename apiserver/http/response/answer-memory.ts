@@ -28,8 +28,8 @@ export class AnswerMemory {
   /**
    * Counts the bytes of a response until it is closed, if they are at least {@link leastCounted}. Call it before the
    * bytes are created, if their number is known. A later call for the same response can only increase its count.
-   * The only response is never refused. The only response to a client address is refused only when all responses
-   * together exceed the limit.
+   * While no other response is counted, a response may have any number of bytes. While no other response to the same
+   * client address is counted, a response is refused only when all responses together exceed the limit.
    * @throws ApiError ServiceUnavailable, with Retry-After, when all responses together exceed the limit, or when all
    * responses to the same client address exceed half of it
    */

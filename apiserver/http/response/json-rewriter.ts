@@ -284,7 +284,7 @@ function isOpener(byte: number): boolean {
 }
 
 /**
- * True for the end of an array or object: the code of `]` is that of `[` + 2, and the code of `}` is that of `{` + 2.
+ * True for the end of an array or object. In ASCII, a closing bracket or brace has the code of the opening one plus 2.
  */
 function isCloser(byte: number): boolean {
   return byte === openBracket + 2 || byte === openBrace + 2;

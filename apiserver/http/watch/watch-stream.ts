@@ -199,7 +199,7 @@ export class WatchStream implements Flushable, GroupMember {
     const initialBytes = this.#collectInitial(frames);
     const { initial, resource } = this.#parts;
     // If a webhook converts the objects, the first change may have to wait for the webhook. The initial objects in
-    // `frames` are already converted, so they are sent first, without changes.
+    // `frames` are already converted, so this call returns only them, and a later call returns the changes.
     const isEnough = initialBytes > batchBytes || (frames.length > 0 && resource.view !== undefined);
     if (this.#sentInitial < initial.length || isEnough) {
       this.#wake();

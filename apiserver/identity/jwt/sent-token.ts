@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { JWTPayload } from 'jose';
 
-/** The maximum length of a token. It is the limit for all headers of a request together, 16 KiB. */
+/** The maximum length of a token: 16 KiB, because the server accepts no more than 16 KiB of headers in a request. */
 const maxLength = 16_384;
 
 /** Matches a signed token in compact form. */

@@ -100,8 +100,8 @@ function isFor({ aud = [] }: JWTPayload, audiences: readonly string[]): boolean 
 }
 
 /**
- * Returns the user that results from claims; undefined when there is none, or when the claims do not meet the rules of
- * the configuration.
+ * Returns the user that the claims describe. Returns undefined when a claim does not have the value that the
+ * configuration requires, or when the name, the groups or the uid in the claims is not valid.
  */
 function userOf(payload: JWTPayload, config: IssuerConfig): UserInfo | undefined {
   if (!config.required.every(({ claim, value }) => claimOf(payload, claim) === value)) return undefined;

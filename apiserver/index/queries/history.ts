@@ -116,8 +116,8 @@ export class History {
   }
 
   /**
-   * Returns the states at a revision of all objects that have changed after this revision. Changes after this call do
-   * not count.
+   * Returns each object that has changed after a revision, in its state at that revision. Ignores changes after this
+   * call.
    */
   #statesAt(revision: number): Steps<FormerStates> {
     return formerStates(this.#feed, revision, this.#feed.revision);

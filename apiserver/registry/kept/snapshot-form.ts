@@ -48,8 +48,9 @@ export interface SnapshotFooter {
   readonly columns: readonly [Piece, Piece];
   /**
    * For each index, a list with one entry for each of its parts. The parts are the sorted lists of which an index
-   * consists: for example, one part has the objects without a value. The entry is the piece of the file with the
-   * numbers of the rows, sorted as in the part; null when the part is not built, or stores a value in each item.
+   * consists: for example, one part has the objects without a value. An entry describes the piece of the file that has
+   * the row numbers of the part, in the order of the part. The entry is null when the part is not built, or when the
+   * part stores the value of each item.
    */
   readonly orders: readonly (readonly (Piece | null)[])[];
   readonly facts: SnapshotFacts;

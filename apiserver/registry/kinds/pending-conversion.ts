@@ -54,9 +54,8 @@ export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
 
 /**
  * Runs `work`; each time `work` needs a conversion that is missing, asks the webhook for it, and runs `work` again. If
- * the webhook fails for an optional conversion, the conversion throws the webhook's error in the next runs of `work`.
- * For each such conversion, adds a function to `refusals`; the conversion throws the error until the caller calls this
- * function.
+ * the webhook fails for an optional conversion ({@link PendingConversion.isOptional}), each later attempt at this
+ * conversion throws the webhook's error, until the caller calls the function that is then added to `refusals`.
  */
 async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
   for (let fetches = 0; fetches < maxFetches; fetches += 1) {

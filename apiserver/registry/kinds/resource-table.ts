@@ -55,8 +55,8 @@ export type ResourceTableParts = Omit<
 };
 
 /**
- * The served kinds. The table follows the scheme manager: it opens a kind when the kind is registered, and closes it
- * when it is unregistered.
+ * The served kinds. When a kind is registered with the {@link SchemeManager}, the table opens the kind. When the kind
+ * is unregistered, the table closes it.
  */
 export class ResourceTable extends EventEmitter<TableEvents> {
   readonly #parts: ResourceTableParts;

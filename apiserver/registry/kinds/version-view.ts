@@ -72,8 +72,8 @@ export class VersionView {
   }
 
   /**
-   * Fetches the conversions that {@link show} needs for the first of these entries: at least one entry, at most 100,
-   * and about 1 MiB. @throws ApiError InternalError
+   * Fetches the conversions that {@link show} needs for these entries. Stops after the first 100 entries, or after the
+   * entry with which their size reaches 1 MiB. @throws ApiError InternalError
    */
   async fetch(entries: Iterable<Entry>): Promise<void> {
     const pending: PendingConversion[] = [];

@@ -35,7 +35,7 @@ export function* proposeReplacement(
 
 /**
  * Proposes the deletion of an object that cannot be read. The object is removed immediately, because its finalizers are
- * unknown. If a rule of its kind still holds the object, the object is marked for deletion instead.
+ * unknown. If a rule of its kind keeps the object, as for a namespace, the object is only marked for deletion.
  */
 export function proposeBrokenDelete(
   rules: Rules,

@@ -130,7 +130,8 @@ export class WritePlanner {
   }
 
   /**
-   * Returns the hooks for a write. Without hooks: an empty list if a webhook or policy reviews the write, or undefined.
+   * Returns the hooks for a write. If the kind has no hooks, returns an empty list when a webhook or policy reviews the
+   * write, and undefined otherwise.
    */
   hooksFor(resource: Resource, options: WriteOptions): readonly MountedHooks[] | undefined {
     const { hooks } = this.#parts;

@@ -37,9 +37,9 @@ export function isDistinct(items: readonly unknown[], identity: Identity, spend:
 }
 
 /**
- * Counts the values that must be compared to find out whether the list has an item twice: each object, each list, and
- * each value inside them. In a list of type `map`, only the key fields of an item are compared. Returns 0 when only
- * scalars must be compared.
+ * Counts the objects and lists that must be compared to find out whether the list has an item twice, and all values
+ * inside them. In a list of type `map`, only the key fields of an item are compared. Does not count an item or a key
+ * field that is a scalar.
  */
 export function comparedValues(items: readonly unknown[], identity: Identity): number {
   let values = 0;

@@ -9,7 +9,7 @@ import type { LinearPattern, LinearPatterns } from './linear-pattern.ts';
  */
 const maxAtOnce = 50_000;
 
-/** The number of steps in one turn of the event loop, for matches that are computed in slices. They take 4 ms. */
+/** The number of steps in one turn of the event loop, for matches that are computed in slices. The steps take 4 ms. */
 const stepsPerTurn = 200_000;
 
 /**
@@ -18,12 +18,12 @@ const stepsPerTurn = 200_000;
  */
 const maxSteps = 20_000_000;
 
-/** The maximum number of steps for a value that is validated without a pause. They take 30 ms. */
+/** The maximum number of steps for a value that is validated without a pause. The steps take 30 ms. */
 export const maxStepsAtOnce = 1_500_000;
 
 /**
  * The number of steps that {@link PatternMatches.decide} counts for each repeated validation of the value, in addition
- * to the steps of the matches. This number of steps takes 10 ms, as one validation does at most.
+ * to the steps of the matches. One validation takes at most 10 ms, the time of this number of steps.
  */
 const stepsPerPass = 500_000;
 

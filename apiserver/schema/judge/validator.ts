@@ -50,8 +50,9 @@ export class Validator {
   readonly #hasPatterns: boolean;
 
   /**
-   * @throws Error when a plugin or the service wrote the schema, the schema is small, and it refers to a missing schema
-   * or has a pattern that RE2 does not support. The constructor does not check large schemas and schemas of clients.
+   * Checks a small schema of the origin `code`, which a plugin or the server wrote. Does not check large schemas or
+   * schemas of clients. @throws Error when a checked schema refers to a missing schema, or has a pattern that RE2 does
+   * not support
    */
   constructor({ root, components, origin }: ValidatorParts) {
     const patterns = this.#patterns;

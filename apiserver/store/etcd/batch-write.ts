@@ -147,8 +147,8 @@ interface InlineValue {
   readonly name: string;
   readonly size: number;
   /**
-   * The number of bytes of all copies of the value in the transaction. The transaction does not contain these bytes if
-   * the value is staged, which means that it is written before the transaction.
+   * The number of bytes that staging the value saves in the transaction: those of all its copies. A staged value is
+   * written before the transaction.
    */
   readonly saved: number;
 }

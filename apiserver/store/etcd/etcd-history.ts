@@ -145,9 +145,10 @@ export class EtcdHistory {
 
   /**
    * Checks that the history in the database contains the history that this process knows. `head` is the value of the
-   * etcd key `head`. `last` is the last revision that this process knew when it read this key. `record` is the entry of
-   * the change log for the revision `last`; undefined if the log has none. Rejects with StoreError `diverged` if the
-   * database lacks the known history. If `head` and `last` have the same epoch, starts a new epoch before it rejects.
+   * etcd key `head`. `last` is the last revision that this process knew when it read this key, with the epoch of this
+   * revision. `record` is the entry of the change log for this revision; undefined if the log has none. Rejects with
+   * StoreError `diverged` if the database lacks the known history. If `head` still has the known epoch, starts a new
+   * epoch before it rejects.
    */
   async #compare(
     connection: EtcdConnection,

@@ -244,7 +244,7 @@ export class EtcdReader {
   async #loggedBytes(bytes: StoredData): Promise<Uint8Array> {
     const data = await this.#bytesOf(bytes);
     if (data) return data;
-    // A compaction deleted the bytes of the change after the entry of the change in the log was read.
+    // A compaction deleted these bytes after the log entry that refers to them was read.
     throw new CompactedError((await this.#head.get()).compactRevision);
   }
 

@@ -92,7 +92,7 @@ describe('EtcdTurns', () => {
     expect([turns.needsPlace({ turns: ['a'] }), turns.needsPlace({ turns: ['a', 'me'] })]).to.deep.equal([true, false]);
   });
 
-  it('keeps at most 16 stores in the order of writers: the first 15 of the other stores, and then the writing store', () => {
+  it('limits the order of writers to 16 stores: the first 15 of the other stores, and then the writing store', () => {
     const others = Array.from({ length: 20 }, (_, number) => `s${number}`);
     expect(turns.next({ turns: ['me', ...others.slice(0, 14)] }, others.slice(14))).to.deep.equal([
       ...others.slice(0, 15),

@@ -4,9 +4,10 @@ import type { Head } from './head.ts';
 import { BoundedWait } from '../server/bounded-wait.ts';
 
 /**
- * The length of the period in which a store waits for its turn before each write. The period starts again when a write
- * of the store fails because another store wrote first, when a write has to wait for its turn, and when the store sees
- * that another store has requested a place in the order of writers (see {@link EtcdTurns}).
+ * The length of the period in which a store keeps to the order of writers (see {@link EtcdTurns}): before each write,
+ * it waits while it is another store's turn. The period starts again when a write of the store fails because another
+ * store wrote first, when a write has to wait, and when the store sees that another store has requested a place in the
+ * order.
  */
 const contendedMs = 1_000;
 

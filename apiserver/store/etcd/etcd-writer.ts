@@ -214,9 +214,9 @@ export class EtcdWriter {
   /**
    * Looks up a write whose response was lost. Returns true when the write was executed. Returns false when it was not
    * executed and cannot be executed later: the look-up replaces the head, so that the write fails even if it arrives
-   * later. Also returns false for a write without a record in the log, which cannot be looked up. Rejects with
-   * StoreError `unknown` when the look-up fails, when the cluster does not respond in time, or when the history since
-   * the write is compacted.
+   * later. Also returns false for a write that adds no record to the log, because such a write cannot be looked up.
+   * Rejects with StoreError `unknown` when the look-up fails, when the cluster does not respond in time, or when the
+   * history since the write is compacted.
    */
   async #wasWritten(from: Head, to: Head, { commit }: Write): Promise<boolean> {
     const { clock, link } = this.#parts;

@@ -26,9 +26,9 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 });
 
 /**
- * The maximum number of reads in a transaction without nested transactions. It is almost as large as the cluster's own
- * limit of 128 operations, because nested transactions make a read expensive: etcd sends a transaction that contains
- * them through consensus, like a write.
+ * The maximum number of reads in a transaction without nested transactions. More reads need nested transactions, and
+ * etcd sends a transaction that contains these through consensus, like a write. Because this is expensive, the maximum
+ * is almost as large as the cluster's own limit of 128 operations.
  */
 const maxReads = 120;
 

@@ -18,8 +18,8 @@ const answerTimeoutMs = 40_000;
 const maxPreparedStatements = 256;
 
 /**
- * The maximum number of bytes of statements in one packet; further statements are sent in another packet. A single
- * statement is shorter, and the server accepts packets of at least 4 MiB.
+ * The maximum number of bytes of statements in one packet; further statements are sent in another packet. Each
+ * statement is shorter than this maximum, and the server accepts packets of at least 4 MiB.
  */
 const maxPacketBytes = 1024 * 1024;
 

@@ -32,8 +32,8 @@ export function createOwnedStore(connect: () => Duplex): Store {
 }
 
 /**
- * A store that sends its calls to a {@link StoreOwner} in another process. Without a request of this store, the owner
- * also sends it the changes that any process commits.
+ * A store that sends its calls to a {@link StoreOwner} in another process. The owner sends this store the changes that
+ * any process commits, without waiting for a request.
  */
 class OwnedStore implements Store {
   readonly isShared = true;

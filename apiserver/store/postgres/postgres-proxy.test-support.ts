@@ -2,7 +2,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 /**
- * A fault at the COMMIT of a batch, which is sent together with the batch.
+ * A fault at a COMMIT. The client sends each COMMIT together with the statements of its batch.
  * - `before`: the connection ends before the server receives the COMMIT
  * - `after`: the connection ends when the server's response arrives; the response is not passed on
  * - `late`: the client's connection ends, and the server receives the COMMIT when {@link PostgresProxy.releaseCommit}

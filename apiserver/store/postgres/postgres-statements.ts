@@ -76,9 +76,8 @@ export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revisio
   FROM homeostat_meta m LEFT JOIN homeostat_log l ON l.revision > $1 AND l.commit = $2
   WHERE m.name = 'compactRevision' ORDER BY l.revision`;
 /**
- * Increases the time for which a transaction waits for locks, for transactions that must complete. The time is longer
- * than the 10 s after which PostgreSQL ends a stalled session, because a stalled session may have the lock of the
- * counter.
+ * Makes a transaction that must complete wait longer for locks. The time is longer than the 10 s after which PostgreSQL
+ * ends a stalled session, because a stalled session may have the lock of the counter.
  */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;
 

@@ -22,7 +22,10 @@ interface Link {
   isCutAtAnswer: boolean;
 }
 
-/** Returns true when bytes of a server complete a response. Called with all bytes of one connection, in their order. */
+/**
+ * Returns true when the received bytes complete a response. Called for each piece of data that the server sends on one
+ * connection, in order. A piece may begin or end inside a response.
+ */
 export type FindAnswer = (received: Buffer) => boolean;
 
 interface Target {

@@ -2,7 +2,7 @@ import type { Change, Row } from '../store.ts';
 
 export interface PageLimits {
   readonly maxRows: number;
-  /** A page ends with the row that reaches this number of bytes, so the last row may exceed it. */
+  /** A page ends with the row with which it reaches this number of bytes, so the page may be larger. */
   readonly maxBytes: number;
 }
 

@@ -73,8 +73,8 @@ export function readPragmas(database: SqlDatabase): SqlitePragmas {
 function createFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // The flag `wx` never opens an existing file, because closing the file would release the POSIX locks that another
-    // store of this process has on it. SQLite gives the WAL file the same mode.
+    // With the flag `wx`, an existing file is not opened. Otherwise, `closeSync` would release the POSIX locks that
+    // another store of this process has on the file. SQLite gives the WAL file the mode of the database file.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));

@@ -14,9 +14,10 @@ const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4
  * `uniq.value` is `=` and the value, or `#` and its hash.
  *
  * `history` has both the objects and their changes: a write appends one row, so data are stored only once. The table
- * has no index of keys, which would cost as much as the rows themselves. Only one process has the file open, and it
- * knows the present row of each object. `previous` is the revision of the state that a write replaced. The compaction
- * of a write deletes the row of the replaced state; the compaction of a deletion also deletes the row of the deletion.
+ * needs no index of keys, because only one process has the file open, and this process knows the present row of each
+ * object. Such an index would cost as much as the rows themselves. `previous` is the revision of the state that a write
+ * replaced. The compaction of a write deletes the row of the replaced state; the compaction of a deletion also deletes
+ * the row of the deletion.
  *
  * `present` is a copy of what this process knows about present rows, so that a start need not read all rows of
  * `history`. For each kind, the copy has the hashes of the keys of its objects, and the revisions of the objects. A row

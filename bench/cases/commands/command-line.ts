@@ -36,8 +36,8 @@ export async function commandLine({ settings }: CaseContext): Promise<readonly R
 }
 
 /**
- * Measures the time from `npm create homeostat` to the first reconciled object, with a registry on this machine. The
- * test of the scaffold runs these steps, and prints the time.
+ * Measures the time from `npm create homeostat` to the first reconciled object, with an npm registry on this machine.
+ * The test of the scaffold runs these steps, and prints the time.
  */
 export async function create(): Promise<readonly Row[]> {
   const title = 'makes a plugin that passes lint, compiler and tests';

@@ -9,8 +9,8 @@ import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
 /**
- * Compares a durable create with koa that sends the same body back, and with the server that does only the necessary
- * work.
+ * Compares a durable create on our server with a koa server that parses the body and sends it back. Compares the least
+ * server, which does only the necessary work of a create, with the same koa server.
  */
 export async function httpCreate({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');

@@ -10,7 +10,7 @@ import { alternate } from '../../measure/rounds.ts';
 /** There are more objects than connections, so that two requests never change the same object at the same time. */
 const objects = 1_000;
 
-/** Compares a durable PUT, which changes the object each time, with koa that sends the same body back. */
+/** Compares a durable PUT, which changes the object each time, with koa, which parses the body and sends it back. */
 export async function httpUpdate({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using koa = new Child('koa-echo');

@@ -14,7 +14,7 @@ export function noteDeclaration<T extends object>(model: T): T {
 
 /**
  * The stack of the call that declared a model, for messages that name the file and line of the declaration. Undefined
- * for a model that `defineModel` or `@GVK` of this copy of the package has not declared.
+ * if the model was not declared by `defineModel` or `@GVK` of this copy of the package.
  */
 export function declarationStackOf(model: Model): string | undefined {
   return declarations.get(model);

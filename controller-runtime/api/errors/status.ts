@@ -83,11 +83,12 @@ export const statusCodes = {
    */
   InternalError: 500,
   /**
-   * The server cannot serve the request now: it starts or stops, it is still indexing the kind, the plugin or the
-   * definition of the kind is not there yet, the database cannot be read or written, responses that clients have not
-   * read take too much memory, or a write cannot be audited. The server has stored nothing, but an endpoint of a plugin
-   * that was stopped may have stored objects. A client reports a lost connection with this reason, too; then a write
-   * may be stored. Cure: retry after the time of the header Retry-After; `/readyz?verbose` shows the reason.
+   * The server cannot serve the request now: it starts or stops; or it is still indexing the kind; or the plugin or the
+   * definition of the kind is not there yet; or the database cannot be read or written; or responses that clients have
+   * not read take too much memory; or a write cannot be audited. The server stores nothing for such a request. But if a
+   * plugin stops while one of its endpoints handles the request, the endpoint may already have stored objects. A client
+   * reports a lost connection with this reason, too; then a write may be stored. Cure: retry after the time of the
+   * header Retry-After; `/readyz?verbose` shows the reason.
    */
   ServiceUnavailable: 503,
   /**

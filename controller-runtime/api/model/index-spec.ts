@@ -7,7 +7,7 @@ import { unknownKeyOf } from '../base/unknown-key.ts';
  * apply to it, and it comes last in a sort.
  */
 export interface IndexAttribute<T extends ApiObject = ApiObject> {
-  /** True when an object may have several values, as by `multiValueAttribute` and by a path through an array. */
+  /** True when an object may have several values, for example with `multiValueAttribute` or a path through an array. */
   readonly multiValued: boolean;
   /**
    * Returns the values of an object. Throws the error of the author's function, and TypeError when a value is not a

@@ -52,13 +52,13 @@ export interface ObjectMeta {
   /** Set by the server: a random UUID. An object that is deleted and created again gets a new UUID. */
   readonly uid: string;
   /**
-   * A number for optimistic locking: 1 at creation, increased by 1 by each write that changes the object. If an update
-   * contains it, it must equal the version of the stored object (otherwise 409).
+   * A number for optimistic locking: 1 at creation, increased by 1 by each write that changes the object. A version in
+   * an update must equal the version of the stored object (otherwise 409).
    */
   readonly version: number;
   /**
-   * The revision of the object's last change, as a decimal string. The revision is a counter of all changes in the
-   * database. If an update contains it, it must equal the resourceVersion of the stored object (otherwise 409).
+   * The revision of the object's last change, as a decimal string. Each change in the database gets a larger revision
+   * than all earlier ones. A resourceVersion in an update must equal that of the stored object (otherwise 409).
    */
   readonly resourceVersion: string;
   /**

@@ -49,7 +49,7 @@ const quietFields: readonly string[] = [
  */
 const empty = { metadata: {} };
 
-/** True for the kinds whose values must not be recorded: Secret, and ExternalEffect with the results of effects. */
+/** True for the kinds whose values must not be recorded: Secret, and ExternalEffect, which has an effect's result. */
 export function isConfidential({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): boolean {
   if (kind === 'Secret') return apiVersion === 'v1';
   return kind === 'ExternalEffect' && apiVersion.startsWith('controllers.homeostat.internal/');

@@ -13,8 +13,8 @@ type IsKnown<K> = K extends keyof JsonSchema | Named | Annotation | `x-${string}
 
 /**
  * The type `S`, in which every keyword that a schema cannot have becomes `never`, so that the compiler refuses a
- * misspelt keyword. TypeBox types have additional keywords, so the compiler does not check them; only `defineModel`
- * does.
+ * misspelt keyword. TypeBox types have additional keywords, so the compiler does not check the keywords of a TypeBox
+ * type; only `defineModel` checks them, at run time.
  */
 export type KnownKeywords<S> = S extends { readonly '~kind': unknown }
   ? unknown

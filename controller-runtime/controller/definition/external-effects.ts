@@ -19,9 +19,9 @@ export interface FindEffect<R> {
 
 export interface OnceOptions<R> extends FindEffect<R> {
   /**
-   * The time after which the record is deleted; after that, the effect may happen again, with a new key. The time
-   * starts when the result is recorded, and is rounded up to seconds. Default: the record is kept while the object
-   * exists.
+   * The time after which the record is deleted; after that, the effect may happen again, with a new idempotency key.
+   * The time starts when the result is recorded, and is rounded up to seconds. Default: the record is kept while the
+   * object exists.
    */
   readonly expireAfter?: Duration;
 }

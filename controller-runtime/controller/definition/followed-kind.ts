@@ -39,8 +39,8 @@ export interface MapContext {
  * A function that returns keys of the controller's own kind: those of the objects to reconcile because another object
  * has changed. For an update, it is called twice: with the state before, and with the state after. When it throws, or
  * takes longer than the controller's `timeoutMs`, it is called again after the controller's `backoff`, until it
- * succeeds. When 10,000 other objects wait for such a retry, the event is dropped, and an error is logged. At most
- * `concurrency` mappings run at once. The function may be called several times for one state.
+ * succeeds. If 10,000 changed objects already wait for such a retry, the failed event is dropped, and an error is
+ * logged. At most `concurrency` mappings run at once. The function may be called several times for one state.
  */
 export type MapFunction<T extends ApiObject = ApiObject> = {
   map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;

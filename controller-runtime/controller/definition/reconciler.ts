@@ -101,14 +101,14 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   /**
    * Returns the objects of an owned kind whose controller owner has the uid of this object, sorted by key. The objects
    * come from the cache, without a request, and are never older than the last writes of this controller. Throws
-   * TypeError when `owns` does not list the kind, or the cache keeps only parts of its objects.
+   * TypeError when `owns` does not list the kind, or the cache keeps only some fields of each object.
    */
   children<O extends ApiObject>(this: void, model: Model<O>): readonly O[];
   /**
    * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key.
    * They come from the cache, like the result of `children`. Throws TypeError when the controller does not follow the
-   * kind, or does not list the index in `indexes`, or its cache keeps only parts of the objects; RangeError when the
-   * model does not declare the index.
+   * kind, or does not list the index in `indexes`, or its cache keeps only some fields of each object; RangeError when
+   * the model does not declare the index.
    */
   related<O extends ApiObject>(this: void, model: Model<O>, index: string, value: string): readonly O[];
   /**

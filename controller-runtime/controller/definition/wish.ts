@@ -136,8 +136,9 @@ function isSettled(object: Observed): boolean {
 const unsettled: ReadonlySet<string> = new Set(['Reconciling', 'Stalled']);
 
 /**
- * Returns true when a condition is True for the current generation of the object; undefined when there is no condition
- * of this type. A condition with an older observedGeneration says nothing about the current spec.
+ * Returns true when the condition of this type is True for the current generation of the object; undefined when there
+ * is no such condition. Returns false for a condition with an older observedGeneration, because it says nothing about
+ * the current spec.
  */
 function isTrue(object: Observed, type: string): boolean | undefined {
   const { metadata, status } = object;

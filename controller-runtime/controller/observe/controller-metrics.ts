@@ -118,7 +118,7 @@ export class ControllerMetrics {
     this.queue = new QueueMetrics(metrics, { name, controller: name });
   }
 
-  /** Counts a run as soon as it has exceeded its timeout. When the run ends, it is not counted as an error again. */
+  /** Counts a run as failed as soon as it has exceeded its timeout. The end of this run is not a second failure. */
   timedOut(): void {
     this.#results.error.inc();
     this.#errors.inc();

@@ -151,7 +151,10 @@ function inOrder(
 
 interface Granting {
   readonly dryRun: boolean;
-  /** The states, by id, of the wishes that this run has already handled. A wish may wait for some of them. */
+  /**
+   * The states, by id, of the wishes that this run has already handled. Another wish may have to wait until some of
+   * these wishes are ready.
+   */
   readonly states: States;
 }
 

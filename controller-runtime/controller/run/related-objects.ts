@@ -71,7 +71,7 @@ export class RelatedObjects {
 
   /**
    * Returns the objects of a kind whose controller owner is `owner`, sorted by key. Throws TypeError for a kind that
-   * the controller does not own, and for a kind whose objects it caches only in part.
+   * the controller does not own, and for a kind of whose objects it caches only some fields.
    */
   children<O extends ApiObject>(model: Model<O>, owner: ApiObject): readonly O[] {
     const descriptor = descriptorOf(model);
@@ -97,8 +97,8 @@ export class RelatedObjects {
 
   /**
    * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key.
-   * Throws TypeError for a kind that is not followed, for a kind whose objects are cached only in part, and for an
-   * index that the controller does not list in `indexes`; RangeError for an index that the model does not declare.
+   * Throws TypeError for a kind that is not followed, for a kind of whose objects only some fields are cached, and for
+   * an index that the controller does not list in `indexes`; RangeError for an index that the model does not declare.
    */
   related<O extends ApiObject>(model: Model<O>, index: string, value: string): readonly O[] {
     const descriptor = descriptorOf(model);

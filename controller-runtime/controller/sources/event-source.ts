@@ -26,8 +26,8 @@ export interface EventSourceParts {
   readonly finalizerWrites: OwnRevisions;
   readonly quietWrites: QuietWrites;
   /**
-   * Called with each state that a cache delivers, after the event was handled. Mappings may still enqueue keys for the
-   * event later.
+   * Called with the object of each event of a cache, after the event was handled. Mappings may enqueue keys for the
+   * event even later.
    */
   readonly onObserved: (object: ApiObject) => void;
   readonly mappings: Pick<Mappings, 'add' | 'isIdle'>;
@@ -213,9 +213,9 @@ export class EventSource {
   }
 
   /**
-   * Enqueues the owner in the owner reference with `controller: true`, both of the previous and of the new state of the
-   * object. An owner counts only if its kind and group are those of the kind that this controller reconciles; the
-   * version does not matter.
+   * Enqueues the controller owner that the previous state of the object names, and the one that the new state names. A
+   * controller owner is the owner in the owner reference with `controller: true`. An owner counts only if its kind and
+   * group are those of the kind that this controller reconciles; the version does not matter.
    */
   #onOwned(source: OwnedSource, change: ObjectChange, priority: number): void {
     const { definition, queue } = this.#parts;

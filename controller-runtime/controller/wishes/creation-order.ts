@@ -26,8 +26,8 @@ export function formatOrder(ids: readonly string[]): string {
 }
 
 /**
- * Reads the annotation {@link orderAnnotation} of an object. Returns the ids that it lists, which are those of the
- * objects after which this object was created; an empty list without the annotation.
+ * Returns the ids of the objects after which an object was created, from its annotation {@link orderAnnotation}; an
+ * empty list without the annotation.
  */
 export function createdAfter({ metadata }: ApiObject, manager: string): readonly string[] {
   return metadata.annotations?.[orderAnnotation(manager)]?.split(',') ?? [];

@@ -113,8 +113,8 @@ interface Failing {
   readonly sinceMs: number;
   readonly isRetried: boolean;
   /**
-   * True from the failure until a source starts again; for a mapping or a runnable, always true. A source that has
-   * started again counts as successful only when it yields a key.
+   * False only for a failed source that has started again, and has yielded no key since. When it yields a key, its
+   * failure is deleted.
    */
   readonly isDown: boolean;
 }

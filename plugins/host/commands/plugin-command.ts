@@ -178,8 +178,8 @@ class PluginCommands {
   }
 
   /**
-   * Deletes the objects that the plugin has declared and created. The plugin must run meanwhile: only a running plugin
-   * has its kinds served, and has controllers that remove their finalizers.
+   * Deletes the declared objects that the plugin has created. The plugin must run meanwhile: only then does the server
+   * serve the plugin's kinds, and only then do the plugin's controllers remove finalizers from these objects.
    */
   async #purge(object: PluginObject | undefined): Promise<void> {
     const name = this.#operand;

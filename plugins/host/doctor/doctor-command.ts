@@ -22,8 +22,8 @@ import { judgeTls } from './judge-tls.ts';
 
 /**
  * Judges what `serve` would run with the same options, and the server if it runs. With `--server`, judges only that
- * server, and the Node of this command. Repairs nothing, except that it opens the database as a server does, which may
- * restrict the permissions of the database file.
+ * server, and the version of Node that runs this command. Repairs only one thing: if other users can write to the
+ * SQLite file that it opens, it takes their permissions away, as a server does.
  * Prints the findings, and returns the exit code: 0 without errors, 1 with at least one error, 2 for bad options.
  */
 export async function runDoctor(sources: ConfigSources): Promise<number> {

@@ -251,7 +251,7 @@ export class PluginHost {
     return waiting.length === 0 ? undefined : waiting.map(({ name, phase }) => `${name} is ${phase}`).join(', ');
   }
 
-  /** Returns why an unserved kind may be served later; undefined when the host is ready, and no plugin will serve it. */
+  /** Returns why an unserved kind may be served later; undefined if the host is ready, and no plugin will serve it. */
   awaitedKind(kind: KindNames): string | undefined {
     if (!this.#isReady) return 'plugins are being started';
     const known = this.#fleet.instances.map(({ manifest: { name, group }, state: { phase } }): KnownPlugin => {

@@ -23,8 +23,8 @@ type Dependencies = Readonly<Record<string, string>>;
 const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
 
 /**
- * The entries of a plugin's own `node_modules` that are dropped: the host's packages, programs, and npm's hidden lock
- * file, which describes another folder.
+ * The entries of `node_modules` that are removed from the copy of a plugin before the installation: the host's
+ * packages, programs, and npm's hidden lock file, which describes the folder in which the author ran npm.
  */
 const notThePlugins = ['homeostat', '@homeostat', '.bin', '.package-lock.json'];
 

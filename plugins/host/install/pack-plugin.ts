@@ -9,9 +9,9 @@ import { copySource, packWithNpm } from './stage-plugin.ts';
 
 /**
  * Packs a built plugin from a folder, a `.tgz` or a package of npm's registry, and calls `use` with the path of the
- * new `.tgz`, which is deleted afterwards. The archive has the files that npm would publish. When the package.json of a
- * folder has no name or no version, hidden files, `data` and `node_modules` are also left out. No script runs. Rejects
- * with the problem of the folder or the package.
+ * new `.tgz`, which is deleted afterwards. The archive has the files that npm would publish. Hidden files, `data`
+ * and `node_modules` of a folder are left out, too, if the folder's package.json has no name or no version. No script
+ * runs. Rejects with the problem of the folder or the package.
  */
 export async function packPlugin<R>(
   source: string,

@@ -240,7 +240,8 @@ export class PluginRun {
     try {
       await starting;
     } catch {
-      // `start` failed, so `stop` is not called. `#callStart` has thrown this error, or no longer waits for `start`.
+      // `start` failed, so `stop` is not called. The error of `start` is not reported here: `#callStart` has already
+      // thrown this error, or another one because of the timeout or the stop.
       return;
     }
     this.#stopHook = stopHook;

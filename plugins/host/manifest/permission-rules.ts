@@ -75,7 +75,7 @@ function checkAggregation(value: unknown, field: string): readonly Mistake[] {
 
 /**
  * Checks a list of rules. `keys` are the permitted keys of each rule. Without `keys`, a rule with `nonResourceURLs` may
- * have the keys of rules about paths, and all others those of rules about objects.
+ * have the keys of rules about paths, and every other rule may have the keys of rules about objects.
  */
 function checkRules(value: unknown, field: string, keys?: readonly string[]): readonly Mistake[] {
   if (!Array.isArray(value)) return [mistake(field, 'must be a list of rules with apiGroups, resources and verbs')];

@@ -140,8 +140,8 @@ export class PluginObjects {
   }
 
   /**
-   * While another server may still create the object again, resolves with the time after which to look for it.
-   * Otherwise, reports the object as abandoned.
+   * Handles the absence of a deleted object. While another server may still create the object again, resolves with the
+   * delay until the next check. Otherwise, calls `onAbandoned`.
    */
   async #noteAbsence(name: string): Promise<ReconcileResult> {
     const { clock, server, onAbandoned } = this.#parts;

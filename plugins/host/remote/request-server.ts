@@ -65,7 +65,8 @@ export function requestServer(address: ServerAddress, path: string, init: Server
 }
 
 /**
- * Returns an Error for a refused request. Its message has `what`, the name of the request, and the server's message.
+ * Returns an Error for a refused request. `what` is the name of the request. The error's message begins with this name,
+ * and ends with the server's message.
  */
 export async function refusalError(what: string, response: Response): Promise<Error> {
   const message = `${what} returned ${response.status}: ${await refusalOf(response)}`;

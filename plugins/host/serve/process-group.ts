@@ -32,8 +32,8 @@ const longestDelayMs = 30_000;
 const longLifeMs = 60_000;
 
 /**
- * The time limit for the processes to send their metrics. It is shorter than the time for which the asking process
- * waits.
+ * The time limit for the processes to send their metrics. It is shorter than the time for which the process that
+ * gathers the metrics waits.
  */
 const measureMs = 2000;
 

@@ -58,7 +58,7 @@ export class SettingsObjects {
 
   /**
    * Adds a plugin. From then on, writes of its settings are checked.
-   * @throws Error with the problem of the schema.
+   * @throws Error that names the mistake in the plugin's settings schema.
    */
   add({ name, settings }: PluginManifest): void {
     this.#schemas.set(name, settings === undefined ? undefined : compileValueSchema('spec', settings));

@@ -80,10 +80,10 @@ const optionNames = ['plugins', 'from', 'encryptionConfig', 'fetch', 'horizonMs'
 const stopsMs = [1000, 10_000, 60_000, 300_000] as const;
 
 /**
- * Runs plugins against a copy of a state for ten minutes (`horizonMs`) of a simulated clock, and returns the changes
- * that they would make. The copy is in a server with a temporary folder. Nothing is written elsewhere. Each connection
- * that a plugin opens fails. Rejects with the errors of {@link startTestServer} and of an import, and with TypeError
- * for an unknown option.
+ * Runs plugins against the objects of an export for ten minutes (`horizonMs`) of a simulated clock, and returns the
+ * changes that they would make. The objects are imported into a database in a temporary folder. Nothing is written
+ * elsewhere. Each connection that a plugin opens fails. Rejects with the errors of {@link startTestServer} and
+ * {@link importDatabase}, and with TypeError for an unknown option.
  */
 export async function planChanges(options: PlanOptions): Promise<ChangePlan> {
   const unknown = unknownKeyOf(options, optionNames);

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 
 /**
  * Returns the problem if the mode of a secret file gives access to other users than its owner; otherwise undefined. The
- * group may read a file that root owns, so that a service can mount a secret.
+ * group of a file that root owns may read the file, so that root can mount a secret that a service can read.
  */
 export function secretFileProblem(path: string): string | undefined {
   // Windows has no modes of files.

@@ -18,8 +18,8 @@ export class KillableServer {
   }
 
   /**
-   * Starts a program, and resolves when its server is ready. Rejects with the program's error output when the program
-   * ends before.
+   * Starts a program, and resolves when its server is ready. If the program ends before its server is ready, rejects
+   * with the program's error output.
    */
   static async run(program: URL, ...args: readonly string[]): Promise<KillableServer> {
     // The child process gets the same V8 options as this process.

@@ -57,8 +57,9 @@ export async function applyObjects(command: ClientCommand): Promise<number> {
 }
 
 /**
- * Calls `work` for each object, and resolves with the exit code: 1 if `work` failed for one of several objects, else 0.
- * The printed error names the object's file. Rejects as {@link eachItem} does.
+ * Calls `work` for each object with {@link eachItem}. A printed error names the object's file. Resolves with the exit
+ * code: 1 if an error was printed, else 0. Rejects if there is only one object and `work` fails for it, or if the error
+ * would be the same for all objects.
  */
 function eachObject(objects: readonly FileObject[], work: (object: FileObject) => Promise<void>): Promise<number> {
   return eachItem(objects, work, ({ origin }) => origin);

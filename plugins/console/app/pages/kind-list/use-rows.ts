@@ -22,8 +22,8 @@ import type { Column } from './row-table.ts';
 /** The maximum number of objects in a chunk. */
 const chunkSize = 500;
 /**
- * The maximum number of loaded rows, which limits the memory of the page. The next part of the list replaces these
- * rows.
+ * The maximum number of loaded rows, which limits the memory of the page. The page shows a longer list in parts: the
+ * next part that the user requests replaces the loaded rows.
  */
 export const mostRows = 20_000;
 
@@ -176,8 +176,9 @@ class Chunks {
       const rows = this.table.read(body);
       const rest = this.#read(body);
       this.table.append(rows);
-      // For a list without selectors, the server counts the rows after each chunk. So the first chunk gives the total,
-      // and the watch updates it. For other lists, and after the last chunk, the total is the number of rows so far.
+      // For a list without selectors, each chunk has the number of rows that follow it. So the first chunk gives the
+      // total, and the watch updates it. For other lists, and after the last chunk, the total is the number of rows so
+      // far.
       if (rest === undefined || this.token === '') this.table.total = this.#offset + this.table.rows.length;
     } finally {
       this.#isLoading = false;
