@@ -272,9 +272,7 @@ export class WritePlanner {
     return guarding(guards, resource, { user: change.options.user, next: judged, stored });
   }
 
-  /**
-   * Returns the entry of a stored object. @throws ApiError NotFound, or InternalError for an object that cannot be read
-   */
+  /** Returns the entry of a stored object. @throws ApiError NotFound, or InternalError when it cannot be read */
   stored(resource: Resource, key: ObjectKey, at: string = formatKey(key)): Entry {
     const entry = resource.cache.get(at);
     if (entry !== undefined) return entry;

@@ -240,8 +240,7 @@ export class PluginRun {
     try {
       await starting;
     } catch {
-      // `start` failed, so `stop` is not called. The error of `start` is not reported here: `#callStart` has already
-      // thrown this error, or another one because of the timeout or the stop.
+      // `start` failed, so `stop` is not called. `#callStart` has thrown this error, or that of a time-out or stop.
       return;
     }
     this.#stopHook = stopHook;
