@@ -184,7 +184,7 @@ describe('the explanation of an object', () => {
     expect(items.find(({ problem }) => problem === 'Deleting')?.message).to.contain('it does not let go');
   });
 
-  it('is complemented by a list of stuck objects, in which a parked key has priority over a failing one, and problems without a time come last', async () => {
+  it('is complemented by a list of stuck objects: an object with a parked key and a failing key is Parked, and problems without a time come last', async () => {
     const failingSince = new Date(clock.now() - 3_600_000).toISOString();
     const report = async (number: number, states: Readonly<Record<string, 'parked' | 'delayed'>>): Promise<void> => {
       const since = number === 3 ? { attempts: 0 } : { attempts: 3, failingSince };
