@@ -15,7 +15,7 @@ const plain = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { tag: { type: 'string' } } } } },
 }) as unknown as ModelDescriptor<Thing>;
 
-/** A worker with its own index function, which records the objects for which it computes index values. */
+/** A server that runs as a worker. Its index function records the names of the objects for which it is called. */
 class Worker {
   computed: string[] = [];
   readonly #server: ApiServer;
