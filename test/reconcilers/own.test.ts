@@ -294,6 +294,30 @@ for (const transport of transports) {
       await at.stop();
     });
 
+    it('are kept while one of them was created after them and must wait for a wished dependent', async () => {
+      const results: OwnResult[] = [];
+      const worker = (name: string, after: readonly string[]) =>
+        wish(Worker, { metadata: { name }, spec: { task: 'dig' } }, { id: name, after });
+      const at = await runTeam(transport, async ({ object, own }) => {
+        const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk' });
+        const isFirst = object.spec.size !== 7;
+        const late = worker('late', isFirst ? ['a'] : []);
+        results.push(await own(isFirst ? [desk, worker('a', ['desk']), late] : [late]));
+      });
+      const hold = (finalizers: readonly string[]) =>
+        at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers } } });
+      await hold(['example.com/hold']);
+      await at.client.delete(Worker, 'late');
+      await resize(at, 7);
+      // While `late` is being deleted, its annotation still names `a`, and that of `a` names the desk.
+      expect(results.at(-1)?.pruned).to.deep.equal([]);
+      expect(results.at(-1)?.leaving.map(({ kind }) => kind)).to.have.members(['Desk', 'Worker']);
+      await hold([]);
+      await at.settle();
+      expect([await namesOf(at), (await at.client.list(Desk)).items]).to.deep.equal([['late'], []]);
+      await at.stop();
+    });
+
     it('are deleted even if users have edited their `created-after` annotations so that they wait for each other', async () => {
       const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk' });
       const worker = (name: string, after: string) =>

@@ -40,14 +40,21 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
 /**
  * Returns the dependents of `left` that can be deleted next. A dependent must wait while the annotation `created-after`
  * of another dependent lists it. If users have edited the annotations so that dependents of `left` wait for each other,
- * returns all of `left` that no wished dependent lists.
+ * returns all of `left` except those that wait for a wished dependent, directly or through other dependents.
  */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
-  const beforeWished = new Set(wished.flatMap((object) => createdAfter(object, manager)));
-  const beforeLeft = new Set(Array.from(left, ({ object }) => createdAfter(object, manager)).flat());
-  const unheld = [...left].filter(({ object }) => !beforeWished.has(orderIdOfObject(object)));
-  const free = unheld.filter(({ object }) => !beforeLeft.has(orderIdOfObject(object)));
-  return free.length === 0 ? unheld : free;
+  if (left.size === 0) return [];
+  const byId = new Map(Array.from(left, (child) => [orderIdOfObject(child.object), child]));
+  const held = new Set(wished.flatMap((object) => createdAfter(object, manager)));
+  // The loop adds ids to the set over which it iterates: dependents that a held one lists are held, too.
+  for (const id of held) {
+    const child = byId.get(id);
+    for (const before of child === undefined ? [] : createdAfter(child.object, manager)) held.add(before);
+  }
+  const unheld = Array.from(byId).filter(([id]) => !held.has(id));
+  const listed = new Set(unheld.flatMap(([, { object }]) => createdAfter(object, manager)));
+  const free = unheld.filter(([id]) => !listed.has(id));
+  return (free.length === 0 ? unheld : free).map(([, child]) => child);
 }
 
 /**
